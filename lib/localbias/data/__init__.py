@@ -1,0 +1,18 @@
+"""Word lists: where they come from, what they hold, what is wrong with them."""
+
+from localbias.data.lexicon import (
+    WordSets,
+    catalogue,
+    clean_sets,
+    dataset_label,
+    has_words,
+    lexicon_names,
+    load_words,
+    resolve_dataset,
+    word_table,
+)
+
+__all__ = [
+    "WordSets", "catalogue", "clean_sets", "dataset_label", "has_words", "lexicon_names", "load_words",
+    "resolve_dataset", "word_table",
+]
