@@ -1,0 +1,88 @@
+# The book's rules. `localbias build` calls them stage by stage (pages, ledger, site), so that one failing
+# page keeps its last good version and the rest of the book is made all the same. The pages alone, on a
+# cluster: snakemake --config stage=pages --executor slurm --jobs 20
+
+import sys
+from glob import glob
+
+from localbias.data import resolve_dataset
+from localbias.runner.profiles import notebooks
+
+PROFILE = config.get("profile", "quick")
+STAGE = config.get("stage", "pages")
+LEDGER = [stem for stem in notebooks() if stem.endswith("ledger")]
+PAGES = [stem for stem in notebooks() if stem not in LEDGER]
+LIBRARY = sorted(glob("lib/localbias/**/*.py", recursive=True))
+DATA = sorted(glob("data/*.*") + glob("data/starter/**/*.*", recursive=True) + glob("data/papers/*") + glob("data/lexicons/*.csv"))
+RUN = sys.executable + " -m localbias.runner run {wildcards.stem} --profile {params.profile} --quiet"
+
+
+def page(stem):
+    return f"book/_executed/{stem}.ipynb"
+
+
+wildcard_constraints:
+    stem=r"\d\d-[a-z0-9-]+",
+
+
+if STAGE == "pages":
+
+    rule pages:
+        input:
+            [page(stem) for stem in PAGES],
+
+    rule page:
+        input:
+            notebook="notebooks/{stem}.ipynb",
+            profile=f"notebooks/profiles/{PROFILE}.yml",
+            library=LIBRARY,
+            data=DATA,
+        output:
+            update("book/_executed/{stem}.ipynb"),
+        params:
+            profile=PROFILE,
+            dataset=resolve_dataset("auto"),
+        shell:
+            RUN
+
+
+elif STAGE == "ledger":
+
+    # Whatever tables the pages have left: a failed page must not keep the ledger from being made.
+    rule ledger:
+        input:
+            [page(stem) for stem in LEDGER],
+
+    rule ledger_page:
+        input:
+            notebook="notebooks/{stem}.ipynb",
+            profile=f"notebooks/profiles/{PROFILE}.yml",
+            library=LIBRARY,
+            data=DATA,
+            manifests=[f for f in sorted(glob("data/results/manifests/*.json")) if "ledger" not in f],
+        output:
+            update("book/_executed/{stem}.ipynb"),
+        params:
+            profile=PROFILE,
+            dataset=resolve_dataset("auto"),
+        shell:
+            RUN
+
+
+else:
+
+    rule site:
+        input:
+            "_build/html/index.html",
+
+    rule build_site:
+        input:
+            pages=sorted(glob("book/_executed/*.ipynb")),
+            prose=sorted(glob("book/*.*") + glob("book/_static/**/*.*", recursive=True) + glob("data/reference/*.csv")),
+            settings=["_config.yml", "_toc.yml"],
+            extension="lib/localbias/offline_sphinx.py",
+            manifests=sorted(glob("data/results/manifests/*.json")),
+        output:
+            update("_build/html/index.html"),
+        shell:
+            sys.executable + " -m localbias.runner site"

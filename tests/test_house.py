@@ -1,0 +1,102 @@
+"""The rules of the house that a machine can check: pins, notebooks, words that do not belong."""
+
+import json
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from localbias.runner import parameters
+
+ROOT = Path(__file__).resolve().parent.parent
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PINS = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["test"]]
+
+
+def cells(path, kind=None):
+    return [c for c in json.loads(path.read_text())["cells"] if kind in (None, c["cell_type"])]
+
+
+def source(cell):
+    return "".join(cell["source"])
+
+
+def test_conda_and_pip_name_the_same_versions():
+    conda = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
+    (pip,) = [entry["pip"] for entry in conda if isinstance(entry, dict)]
+    models = [line for line in (ROOT / "models.txt").read_text().splitlines() if not line.startswith("#")]
+    assert sorted(p for p in pip if p != "--editable .") == sorted(PINS)
+    assert f"python {PROJECT['requires-python']}".replace(" ", "") in [str(e).replace(" ", "") for e in conda]
+    assert models and all(re.fullmatch(r"[a-z0-9-]+==[\d.]+", m) for m in models)
+
+
+def test_constraints_hold_every_pin():
+    held = dict(line.split("==") for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line)
+    held = {re.sub(r"[-_.]+", "-", name).lower(): version for name, version in held.items()}
+    for pin in PINS:
+        name, version = pin.split("==")
+        assert held[name] == version, pin
+
+
+def test_the_eight_templates_are_there():
+    assert [p.stem[:2] for p in NOTEBOOKS] == ["01", "02", "03", "04", "05", "06", "07", "08"]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+def test_a_template_is_clean_typed_and_short(path):
+    for cell in cells(path, "code"):
+        assert cell["outputs"] == [] and cell["execution_count"] is None, cell["id"]
+        assert not re.search(r"^\s*(def|class|lambda)\b|\bexcept\b|^\s*for .*:$", source(cell), re.M), source(cell)
+        assert source(cell).count("\n") < 25, source(cell)
+    assert len(cells(path)) <= 50
+    assert parameters.declared(path)
+    ids = [c["id"] for c in cells(path)]
+    assert len(set(ids)) == len(ids)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+@pytest.mark.parametrize("profile", ["smoke", "quick", "paper"])
+def test_every_profile_sets_only_what_the_template_declares(path, profile):
+    from localbias.runner.profiles import profile_parameters
+
+    assert isinstance(profile_parameters(profile, path), dict)
+
+
+def test_rooms_import_only_what_the_design_allows():
+    """The table of rooms: who may import whom. Ground modules (errors, files) are for all."""
+    allowed = {
+        "registry": set(), "data": {"registry"}, "embed": {"registry"}, "charts": {"registry"},
+        "page": {"registry", "charts"}, "offline_sphinx": set(), "weat": {"registry", "data", "embed"},
+        "sensitivity": {"registry", "data", "embed"}, "filbbq": {"registry", "data", "embed"},
+        "ledger": {"registry", "data", "weat", "filbbq", "charts", "page"},
+    }  # fmt: skip
+    for path in (ROOT / "lib/localbias").rglob("*.py"):
+        room = path.relative_to(ROOT / "lib/localbias").parts[0].removesuffix(".py")
+        if room in {"runner", "errors", "files", "__init__"}:
+            continue
+        text = path.read_text()
+        used = set(re.findall(r"^\s*from localbias\.(\w+)", text, re.M))
+        used |= set(re.findall(r"^\s*import localbias\.(\w+)", text, re.M))
+        for line in re.findall(r"^\s*from localbias import (.+)$", text, re.M):
+            used |= {name.strip(" ()").split(" as ")[0] for name in line.split(",")}
+        extra = used - allowed[room] - {room, "errors", "files", "__version__", ""}
+        assert not extra, f"{path.relative_to(ROOT)} imports {sorted(extra)}"
+
+
+def test_nothing_of_another_machine_or_of_the_workshop_is_in_the_project():
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    forbidden = re.compile(r"/(?:work|tmp|root|home)/\w|pypi\.org|files\.pythonhosted|deb\.debian|registry\.npmjs")
+    for name in tracked:
+        path = ROOT / name
+        if (
+            path.suffix in {".py", ".md", ".yml", ".toml", ".txt", ".ipynb", ".js", ".css", ".csv", ".cff"}
+            or not path.suffix
+        ):
+            if path == Path(__file__).resolve():
+                continue
+            found = forbidden.search(path.read_text(encoding="utf-8"))
+            assert not found, f"{name}: {found.group()}"
