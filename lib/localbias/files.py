@@ -84,3 +84,8 @@ def write_table(table: pd.DataFrame, stem: str | os.PathLike) -> tuple[Path, Pat
     with replacing(csv) as draft:
         table.to_csv(draft, index=False, encoding="utf-8", lineterminator="\n")
     return parquet, csv
+
+
+def results_dir() -> Path:
+    """Where a run's tables go: ``LOCALBIAS_RESULTS`` (a draft, set by the runner) or ``data/results``."""
+    return Path(os.environ.get("LOCALBIAS_RESULTS") or project_root() / "data" / "results")
