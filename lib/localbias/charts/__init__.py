@@ -1,0 +1,21 @@
+"""Charts from tidy tables. Each needs a description; all work with no network, in light and dark."""
+
+from localbias.charts import render, theme
+from localbias.charts.basic import bars, dots, heat_map, intervals, jitter, lines, paired, scatter
+from localbias.charts.render import figure
+
+render.use()
+
+__all__ = [
+    "bars",
+    "dots",
+    "figure",
+    "heat_map",
+    "intervals",
+    "jitter",
+    "lines",
+    "paired",
+    "render",
+    "scatter",
+    "theme",
+]
