@@ -1,8 +1,8 @@
 """The runner: parameters, failures, publication. Small made notebooks; what is right is known by hand."""
 
 import json
-import os
 import shutil
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -170,12 +170,16 @@ def test_command_line_refuses_unknown_names(book, args):
     assert result.exit_code == 1 and "UnknownName" in result.output and "Traceback" not in result.output
 
 
-def test_snakemake_keeps_the_last_good_page_and_goes_on(book):
+def test_snakemake_keeps_the_last_good_page_and_goes_on(book, monkeypatch):
     """A page that has been good stays when its notebook breaks; the others run; the exit status is not 0."""
     from localbias.files import project_root
     from localbias.runner.workflow import snakemake
 
-    shutil.copy(os.path.join(os.path.dirname(__file__), "..", "Snakefile"), book / "Snakefile")
+    project = Path(__file__).resolve().parent.parent
+    shutil.copy(project / "Snakefile", book)
+    (book / "data").mkdir()
+    shutil.copy(project / "data/sources.yml", book / "data")
+    monkeypatch.setenv("LOCALBIAS_OFFLINE", "1")
     assert project_root() == book
     notebook(book / "notebooks/02-broken.ipynb", "print('still good')")
     assert snakemake(["pages"], "quick", 2, "stage=pages") == 0

@@ -1,0 +1,115 @@
+"""The whole book, smoke profile, through Snakemake, papermill and Jupyter Book: on the starter and on the mirror."""
+
+import json
+import os
+
+import nbformat
+import pandas as pd
+import pytest
+from conftest import make_book
+
+pytestmark = [pytest.mark.book, pytest.mark.model, pytest.mark.timeout(1500)]
+
+
+def texts(page):
+    """Everything a page shows."""
+    for cell in nbformat.read(page, as_version=4).cells:
+        yield cell.source
+        for output in cell.get("outputs", []):
+            assert output.output_type != "error", (page, output)
+            for content in output.get("data", {}).values():
+                yield content if isinstance(content, str) else json.dumps(content)
+            yield output.get("text", "")
+
+
+def check_whole(book, dataset):
+    assert [p.stem[:2] for p in book.pages] == ["01", "02", "03", "04", "05", "06", "07", "08"]
+    assert (book.html / "index.html").exists()
+    for page in book.pages:
+        assert (book.html / "book/_executed" / f"{page.stem}.html").exists()
+        assert "<svg" in "".join(texts(page)), f"{page.stem} shows no chart"
+        assert list(json.loads((book.root / f"data/results/manifests/{page.stem}.json").read_text())["tables"])
+    for name in book.tables():
+        if name.endswith(".csv"):
+            assert (book.html / "results" / name).exists(), f"{name} cannot be downloaded"
+    table = pd.read_parquet(book.root / "data/results/weat-original.parquet")
+    assert set(table.dataset) <= {dataset, "starter"} and dataset in set(table.dataset)
+    assert {"model", "revision", "method", "protocol", "q_value", "ci_low", "ci_high", "flags"} <= set(table.columns)
+    return table
+
+
+def test_the_starter_alone_makes_the_whole_book_and_says_so(starter_book):
+    check_whole(starter_book, "starter")
+    for page in starter_book.pages:
+        assert "starter" in " ".join(texts(page)).lower(), f"{page.stem} does not announce the starter"
+
+
+def test_a_second_build_does_nothing(starter_book):
+    before = {p: p.stat().st_mtime_ns for p in [*starter_book.pages, starter_book.html / "index.html"]}
+    assert starter_book.command("build", "--profile", "smoke").returncode == 0
+    assert {p: p.stat().st_mtime_ns for p in before} == before
+
+
+def test_a_broken_notebook_fails_the_build_and_keeps_its_old_page(starter_book):
+    path = starter_book.root / "notebooks/04-mono-vs-multilingual.ipynb"
+    page = starter_book.root / "book/_executed/04-mono-vs-multilingual.ipynb"
+    other = starter_book.root / "book/_executed/05-indian-languages.ipynb"
+    good, old = path.read_text(), page.read_bytes()
+    broken = nbformat.reads(good, as_version=4)
+    broken.cells.insert(3, nbformat.v4.new_code_cell("raise RuntimeError('broken on purpose')", id="broken"))
+    other.unlink()
+    path.write_text(nbformat.writes(broken))
+    try:
+        done = starter_book.command("build", "--profile", "smoke")
+    finally:
+        path.write_text(good)
+    told = done.stdout + done.stderr
+    assert done.returncode == 1
+    assert "04-mono-vs-multilingual" in told and "cell 3" in told and "RuntimeError: broken on purpose" in told
+    assert page.read_bytes() == old and other.exists() and (starter_book.html / "index.html").exists()
+    assert starter_book.command("build", "--profile", "smoke").returncode == 0
+
+
+def test_a_page_that_never_was_computed_is_announced(starter_book):
+    page = starter_book.root / "book/_executed/05-indian-languages.ipynb"
+    kept = page.read_bytes()
+    page.unlink()
+    try:
+        done = starter_book.command("site")
+        html = (starter_book.html / "book/_executed/05-indian-languages.html").read_text()
+    finally:
+        page.write_bytes(kept)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "This page was not computed" in html
+    assert starter_book.command("site").returncode == 0
+
+
+@pytest.mark.mirror
+def test_the_published_files_make_the_whole_book(published_book):
+    table = check_whole(published_book, "weathub")
+    (chinese,) = table.query(
+        "language == 'zh' and test == 'weat1' and method == 'M5' and variant == 'all' and not clean"
+    ).itertuples()
+    assert 1.3 < chinese.effect_size < 1.7 and chinese.p_value < 0.001  # the design's figure: about 1.5
+
+
+@pytest.mark.mirror
+def test_two_runs_give_the_same_bytes(published_book, tmp_path):
+    again = make_book(tmp_path, os.environ["LOCALBIAS_MIRROR"])
+    assert again.tables() == published_book.tables()
+    for first, second in zip(published_book.pages, again.pages, strict=True):
+        assert first.read_bytes() == second.read_bytes(), first.stem
+
+
+@pytest.mark.mirror
+def test_one_notebook_on_other_parameters_leaves_the_book_alone(published_book):
+    before = published_book.pages[2].read_bytes()
+    done = published_book.command("run", "03-cross-lingual-weat", "--profile", "smoke", "-p", 'languages=["zh","th"]',
+                                  "-p", 'methods=["M5"]')  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "page: " in done.stdout and "weat-original.csv" in done.stdout
+    (folder,) = (published_book.root / "data/results/runs").iterdir()
+    table = pd.read_parquet(folder / "data/results/weat-original.parquet")
+    assert set(table.language) == {"zh", "th"} and set(table.method) == {"M5"}
+    assert (folder / "_build/html/book/_executed/03-cross-lingual-weat.html").exists()
+    assert published_book.pages[2].read_bytes() == before
