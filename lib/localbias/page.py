@@ -18,6 +18,7 @@ import os
 import re
 import string
 from collections.abc import Callable, Mapping, Sequence
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -53,14 +54,10 @@ def banner(
         Other choices worth a line: ``protocol="in-context"``, ``methods="M5"``.
     """
     models = [model] if isinstance(model, str) else list(model or ())
-    rows = [("words" if dataset != "filbbq" else "prompts", dataset)] if dataset else []
+    rows = [("prompts" if dataset == "filbbq" else "words", dataset)] if dataset else []
     rows += [("model" if len(models) == 1 else "models", ", ".join(map(_model_title, models)))] if models else []
     rows += [
-        (
-            k.replace("_", " "),
-            v if isinstance(v, str) else ", ".join(map(str, v)) if isinstance(v, (list, tuple)) else v,
-        )
-        for k, v in facts.items()
+        (k.replace("_", " "), ", ".join(map(str, v)) if isinstance(v, (list, tuple)) else v) for k, v in facts.items()
     ]
     warnings = []
     if dataset == "starter":
@@ -68,11 +65,7 @@ def banner(
             "The published word lists and templates are not at hand. This page uses the starter lexicon: "
             "machine-written, not validated by native speakers, for trying the book out. Its numbers are no findings."
         )
-    light = [
-        m
-        for m in models
-        if m in MODELS and "bit" in MODELS[m].weights or m in MODELS and MODELS[m].weights == "quantised"
-    ]
+    light = [m for m in models if m in MODELS and MODELS[m].weights != "float32"]
     if light:
         names = ", ".join(_model_title(m) for m in light)
         warnings.append(f"Approximate weights: {names}. Effects differ somewhat from the full-precision model's.")
@@ -274,10 +267,14 @@ def results_dir() -> Path:
 
 class _Sentence(string.Formatter):
     def format_field(self, value: Any, spec: str) -> str:
-        if value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value)):
+        if _missing(value):
             return "undefined"
         text = super().format_field(value, spec)
-        return text.replace("-", "−") if isinstance(value, (int, float)) and not isinstance(value, bool) else text
+        return text.replace("-", "−") if isinstance(value, Real) else text
+
+
+def _missing(value: Any) -> bool:
+    return value is None or value is pd.NA or value is pd.NaT or (isinstance(value, Real) and math.isnan(value))
 
 
 def _fields(sentence: str) -> list[str]:
@@ -297,7 +294,7 @@ def _number_class(is_number: bool) -> str:
 
 
 def _cell(value: Any, form: str | Callable[[Any], str] | None) -> str:
-    if value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and math.isnan(value)):
+    if _missing(value):
         return '<span class="lb-none">–</span>'
     if callable(form):
         return _text(form(value))
@@ -309,7 +306,7 @@ def _cell(value: Any, form: str | Callable[[Any], str] | None) -> str:
         text = f"{value:.1e}" if 0 < abs(value) < 5e-4 else f"{value:.3f}"
     else:
         text = str(value)
-    return _text(text.replace("-", "−") if isinstance(value, (int, float)) else text)
+    return _text(text.replace("-", "−") if isinstance(value, Real) else text)
 
 
 def _model_title(name: str) -> str:

@@ -1,6 +1,6 @@
 """Charts from tidy tables. Each needs a description; all work with no network, in light and dark."""
 
-from localbias.charts import render, theme
+from localbias.charts import explain, render, theme
 from localbias.charts.basic import bars, dots, heat_map, intervals, jitter, lines, paired, scatter
 from localbias.charts.render import figure
 
@@ -9,6 +9,7 @@ render.use()
 __all__ = [
     "bars",
     "dots",
+    "explain",
     "figure",
     "heat_map",
     "intervals",

@@ -1,0 +1,89 @@
+"""The chart that explains an effect size to a reader who meets one for the first time."""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+
+import altair as alt
+import pandas as pd
+
+from localbias.charts import theme as t
+
+EXAMPLES = (0.0, 0.2, 0.5, 0.8, 1.2, 1.6)
+
+
+def distance(effect_size: float) -> float:
+    """Distance of two equally large normal groups, in sds within a group, whose WEAT effect size is d.
+
+    The effect size divides by the sd of both groups together, so sd² = 1 + D²/4 and
+    D = d / sqrt(1 - d²/4): |d| cannot reach 2.
+
+    >>> round(distance(1.2), 6)
+    1.5
+    """
+    return effect_size / math.sqrt(1 - effect_size**2 / 4)
+
+
+def superiority(effect_size: float) -> float:
+    """Chance that a word of X is nearer to A than a word of Y is, both drawn at random (normal groups).
+
+    >>> superiority(0.0), round(superiority(1.2), 3)
+    (0.5, 0.856)
+    """
+    return NormalDist().cdf(distance(effect_size) / math.sqrt(2))
+
+
+def effect_size_picture(examples: tuple[float, ...] = EXAMPLES) -> alt.TopLevelMixin:
+    """Two groups of words on the line from B to A, at each of some effect sizes."""
+    rows = []
+    for d in examples:
+        gap = distance(d)
+        for name, middle in (("X", gap / 2), ("Y", -gap / 2)):
+            for step in range(-80, 81):
+                at = step / 16
+                rows.append((f"d = {d:g}", name, at, NormalDist(middle).pdf(at)))
+    table = pd.DataFrame(rows, columns=["panel", "set", "s", "density"])
+    names = ["X", "Y"]
+    views = []
+    for d in examples:
+        name = f"d = {d:g}"
+        part = table[table["panel"] == name]
+        base = alt.Chart(t.data(part, ["set", "s", "density"])).mark_area(opacity=0.45, line={"strokeWidth": 1.5})
+        views.append(
+            base.encode(
+                x=alt.X(
+                    field="s",
+                    type="quantitative",
+                    scale=alt.Scale(domain=[-4, 4]),
+                    axis=alt.Axis(title="nearer to B ← → nearer to A", labels=False, grid=False, tickCount=1),
+                ),
+                y=alt.Y(field="density", type="quantitative", stack=None, axis=None),
+                color=alt.Color(
+                    field="set",
+                    type="nominal",
+                    scale=t.colours(names, None, chart="effect size"),
+                    legend=t.legend(names, "target set"),
+                ),
+            ).properties(
+                width=204,
+                height=84,
+                title=alt.TitleParams(
+                    text=name,
+                    subtitle=f"X word nearer in {100 * superiority(d):.0f} of 100 pairs",
+                    fontSize=13,
+                    subtitleFontSize=11,
+                ),
+            )
+        )
+    description = (
+        "Small pictures of two bell curves: the words of target sets X and Y on the line from attribute set B to A. "
+        "At effect size 0 they coincide; the larger d, the further X lies towards A; at 1.6 they hardly touch. "
+        "Drawn for two equally large, normally spread sets."
+    )
+    return t.finish(
+        alt.concat(*views, columns=3, spacing=18),
+        description=description,
+        title="What an effect size looks like",
+        fluid=False,
+    )

@@ -1,0 +1,134 @@
+"""Sphinx extension: everything a reader's browser needs comes from the book itself.
+
+It writes one Vega bundle for the live charts, renders formulas as MathML, copies the results of
+the run beside the pages, and adds the directives through which prose quotes what a run computed:
+
+``{finding} key``
+    A sentence that a notebook wrote with :func:`localbias.page.finding`.
+``{measured} path.csv``
+    A table of the repository; option ``caption``.
+``{effect-size-picture}``
+    The chart that explains an effect size.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import vl_convert as vlc
+from docutils import nodes
+from docutils.parsers.rst import directives
+from docutils.statemachine import StringList
+from latex2mathml.converter import convert as to_mathml
+from sphinx.util.docutils import SphinxDirective
+
+from localbias import files, page
+from localbias.charts import explain, render
+
+ABSENT = "Not computed in this run."
+
+
+# --- formulas ---------------------------------------------------------------------------------
+
+
+def _inline_math(self, node):
+    self.body.append(to_mathml(node.astext()))
+    raise nodes.SkipNode
+
+
+def _block_math(self, node):
+    self.body.append(f'<div class="lb-math">{to_mathml(node.astext(), display="block")}</div>')
+    raise nodes.SkipNode
+
+
+# --- directives -------------------------------------------------------------------------------
+
+
+class Finding(SphinxDirective):
+    """The sentence of a finding, with a link to its page; a plain note when the run has none."""
+
+    required_arguments = 1
+
+    def run(self):
+        path = results_dir(self.env.app) / "findings" / f"{self.arguments[0]}.json"
+        self.env.note_dependency(str(path))
+        if not path.is_file():
+            return [nodes.paragraph("", "", nodes.emphasis(text=ABSENT), classes=["lb-finding", "lb-absent"])]
+        held = json.loads(path.read_text(encoding="utf-8"))
+        text = held["sentence"]
+        if held.get("page") and f"book/_executed/{held['page']}" in self.env.found_docs:
+            text += f" [Shown here](/book/_executed/{held['page']})"
+        box = nodes.container(classes=["lb-finding"])
+        self.state.nested_parse(StringList([text], source=str(path)), 0, box)
+        return [box]
+
+
+class Measured(SphinxDirective):
+    """A CSV file of the repository as a table; a plain note when it is not there."""
+
+    required_arguments = 1
+    option_spec = {"caption": directives.unchanged}
+
+    def run(self):
+        path = Path(self.env.srcdir, self.arguments[0])
+        self.env.note_dependency(str(path))
+        if not path.is_file():
+            return [nodes.paragraph("", "", nodes.emphasis(text=ABSENT), classes=["lb-absent"])]
+        caption = self.options.get("caption", "")
+        title = f"<figcaption>{caption}</figcaption>" if caption else ""
+        body = page.table_html(pd.read_csv(path))
+        box = f'<figure class="lb-table">{title}<div class="lb-table-box" tabindex="0">{body}</div></figure>'
+        return [nodes.raw("", box, format="html")]
+
+
+class EffectSizePicture(SphinxDirective):
+    """What an effect size looks like, drawn from its formula."""
+
+    def run(self):
+        return [nodes.raw("", render.figure(explain.effect_size_picture()), format="html")]
+
+
+# --- what is copied beside the pages ----------------------------------------------------------
+
+
+def results_dir(app) -> Path:
+    """The results of the run: ``LOCALBIAS_RESULTS``, or ``data/results`` of the book."""
+    return Path(os.environ.get("LOCALBIAS_RESULTS") or Path(app.srcdir, "data", "results"))
+
+
+def _write_vega_bundle(app, exception):
+    """One script with Vega, Vega-Lite and Vega-Embed, in a function of its own: its names collide otherwise."""
+    if exception is not None or app.builder.format != "html":
+        return
+    target = Path(app.outdir, "_static", "vega-bundle.js")
+    bundle = vlc.javascript_bundle("window.vegaEmbed=vegaEmbed;", vl_version=render.VEGA_LITE)
+    with files.replacing(target) as draft:
+        draft.write_text("(()=>{" + bundle + "})();", encoding="utf-8")
+
+
+def _copy_results(app, exception):
+    """The tables of the run, so that a page's download links work; tables of an older run go."""
+    if exception is not None or app.builder.format != "html":
+        return
+    source, target = results_dir(app), Path(app.outdir, "results")
+    shutil.rmtree(target, ignore_errors=True)
+    if source.is_dir():
+        shutil.copytree(source, target, ignore=shutil.ignore_patterns(".*", "*.part"))
+
+
+def setup(app):
+    """Register with Sphinx."""
+    app.add_html_math_renderer("mathml", (_inline_math, None), (_block_math, None))
+    app.add_directive("finding", Finding)
+    app.add_directive("measured", Measured)
+    app.add_directive("effect-size-picture", EffectSizePicture)
+    app.add_css_file("localbias.css")
+    app.add_js_file("vega-bundle.js", loading_method="defer")
+    app.add_js_file("localbias.js", loading_method="defer")
+    app.connect("build-finished", _write_vega_bundle)
+    app.connect("build-finished", _copy_results)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
