@@ -30,7 +30,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from localbias.errors import unknown
+from localbias.errors import BadValues, unknown
 from localbias.filbbq.templates import (
     CATEGORIES,
     SLOT,
@@ -58,7 +58,8 @@ COLUMNS = (
     "prompt_id", "category", "template", "block", "pair", "exchanged", "polarity", "condition", "context", "question",
     "ans0", "ans1", "ans2", "role0", "role1", "role2", "label", "name1", "name2", "group1", "group2", "wording",
     "unknown", "order", "stereotyped_groups", "social_value", "source", "dataset", "rules", "seed",
-    "example_id", "origin", "subcategory", "version", "contrast", "info0", "info1", "info2",
+    "example_id", "origin", "subcategory", "version", "contrast", "person0", "person1", "person2",
+    "info0", "info1", "info2", "flags",
     "english_context", "english_question", "english_ans0", "english_ans1", "english_ans2",
 )
 SHAPE = (("neg", "ambig"), ("neg", "disambig"), ("nonneg", "ambig"), ("nonneg", "disambig"))
@@ -112,14 +113,16 @@ def generate_prompts(
         "biased" (the stereotyped group on a negative question, the other group on a non-negative one),
         "counter" or "unknown"; ``order`` is their initials; ``label`` is the position of the correct
         option. Roles follow from who fills which slot, never from the text. ``info0`` … ``info2`` are
-        the groups that the published layout's ``answer_info`` states. ``contrast`` names the two groups.
-        ``prompt_id`` is the published ``example_id`` plus the category's :data:`BASE_ID`;
-        ``block`` is ``prompt_id // 4``; ``pair`` is the first block of the pair.
+        the groups that the published layout's ``answer_info`` states, ``person0`` … ``person2`` the people it
+        names; ``contrast`` names the two groups. ``prompt_id`` is the published ``example_id`` plus the
+        category's :data:`BASE_ID`; ``block`` is ``prompt_id // 4``; ``pair`` is the first block of the pair.
 
     Raises
     ------
     UnknownName
         For an unknown category, rule set or dataset.
+    BadValues
+        For a seed that is not a whole number from 0.
     BadTable, SourceUnavailable
         When templates cannot be read.
 
@@ -128,12 +131,14 @@ def generate_prompts(
     >>> prompts = generate_prompts("sexual_orientation", dataset="starter")
     >>> prompts.groupby("block")[["polarity", "condition"]].size().unique().tolist()
     [4]
-    >>> prompts.loc[prompts["condition"] == "ambig", "label"].map(str).radd("role").map(str).isin(
-    ...     ["role0", "role1", "role2"]).all()
-    True
+    >>> right = prompts.apply(lambda row: row[f"role{row['label']}"], axis=1)
+    >>> right[prompts["condition"] == "ambig"].unique().tolist()
+    ['unknown']
     """
     if rules not in RULES:
         raise unknown("rules", rules, RULES)
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise BadValues("the seed cannot be used", expected="a whole number, 0 or more", got=repr(seed))
     dataset = resolve_dataset(dataset)
     vocabulary = read_vocabulary(dataset)
     tables = [
@@ -146,7 +151,10 @@ def categories(category: str | Iterable[str]) -> list[str]:
     """A category, several, or "all", as a checked list."""
     if category == "all":
         return list(CATEGORIES)
-    return [check_category(one) for one in ([category] if isinstance(category, str) else category)]
+    chosen = [check_category(one) for one in ([category] if isinstance(category, str) else category)]
+    if not chosen:
+        raise BadValues("no category was chosen", expected=f"some of {', '.join(CATEGORIES)}", got="none")
+    return list(dict.fromkeys(chosen))
 
 
 def prompts_of(
@@ -233,7 +241,7 @@ def contained(one: str, other: str) -> bool:
 def generator(seed: int, *key: str) -> np.random.Generator:
     """A generator that depends on the seed and the key only.
 
-    >>> generator(0, "a").integers(1000) == generator(0, "a").integers(1000)
+    >>> bool(generator(0, "a").integers(1000) == generator(0, "a").integers(1000))
     True
     """
     digest = hashlib.sha256("\x1f".join(key).encode()).digest()
@@ -278,7 +286,9 @@ def block_rows(
     shared |= {f"ans{i}": answers[option] for i, option in enumerate(draw.order)}
     shared |= {f"english_ans{i}": glosses[option] if text["english_answer_neg"] else ""
                for i, option in enumerate(draw.order)}
-    shared |= {f"info{i}": infos[option] for i, option in enumerate(draw.order)}
+    shared |= {f"person{i}": infos[option][0] for i, option in enumerate(draw.order)}
+    shared |= {f"info{i}": infos[option][1] for i, option in enumerate(draw.order)}
+    shared["flags"] = "answer_info gives both people one group" if len(set(infos)) < 3 else ""
     rows = []
     for number, (polarity, condition) in enumerate(SHAPE):
         roles = [*(role(group, template.groups, polarity) for _, group in people), "unknown"]
@@ -351,24 +361,25 @@ def role(group: str, stereotyped: tuple[str, ...], polarity: str) -> str:
     return "biased" if (group in stereotyped) == (polarity == "neg") else "counter"
 
 
-def answer_info(answers, people, template: Template, filling: Filling, rules: str) -> list[str]:
-    """The group that ``answer_info`` states for the two people's answers and for unknown.
+def answer_info(answers, people, template: Template, filling: Filling, rules: str) -> list[tuple[str, str]]:
+    """(person, group) that ``answer_info`` states for the two people's answers and for unknown.
 
     Under the published rules it is found by looking for each name in the answer's text, NAME2 last: an
-    answer "Angelo" is given to "Angel" when she is NAME2. For gender it is F or M where names or the
-    template state it, and the label itself otherwise. Repaired, it is the group of the slot.
+    answer "Angelo" is given to "Angel" when she is NAME2. For gender the group is F or M where names or
+    the template state it, and the label itself otherwise. Repaired, it is the person of the slot.
     """
+    unknown_info = (answers[2], "unknown")
     if rules == "repaired":
-        return [*(group for _, group in people), "unknown"]
+        return [*people, unknown_info]
     stated = (template.info1, template.info2)
     if template.proper_names:
         stated = (filling.group1, filling.group2)
-    labels = (stated[0] or filling.name1, stated[1] or filling.name2)
+    named = [(filling.name1, stated[0] or filling.name1), (filling.name2, stated[1] or filling.name2)]
     found = []
     for answer in answers[:2]:
-        first = labels[0] if filling.name1 in answer else ""
-        found.append(labels[1] if filling.name2 in answer else first)
-    return [*found, "unknown"]
+        first = named[0] if filling.name1 in answer else ("", "")
+        found.append(named[1] if filling.name2 in answer else first)
+    return [*found, unknown_info]
 
 
 def repaired_text(template: Template) -> Template:

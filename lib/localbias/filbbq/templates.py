@@ -13,16 +13,16 @@ one of several words listed in ``Lexical_diversity`` (Parrish et al. 2022, secti
 
 from __future__ import annotations
 
-import csv
-import json
 import re
 from dataclasses import dataclass, fields
+from functools import cached_property
 from pathlib import Path
 
 import pandas as pd
 
 from localbias.data import sources
 from localbias.errors import BadTable, SourceUnavailable, unknown
+from localbias.filbbq.cells import parse_lists, raise_problems, read_csv, string_list, truth
 from localbias.files import project_root
 
 CATEGORIES = ("gender_identity", "sexual_orientation")
@@ -31,7 +31,6 @@ LABEL_GROUPS = {"babae": "F", "lalaki": "M"}
 
 NAME_SLOTS = ("NAME1", "NAME2")
 SLOTS = (*NAME_SLOTS, "WORD1", "WORD2")
-LARGEST_FILE = 16 * 1024 * 1024
 PUBLISHED = "filbbq/templates/"
 LABELS_FILE, NAMES_FILE = "vocabulary_labels.csv", "vocabulary_proper_names.csv"
 
@@ -60,7 +59,6 @@ OPTIONAL = {
 }
 SLOT = re.compile(r"\{\{(\w+)\}\}")
 BRACES = re.compile(r"\{+[^{}]*\}*|\}+")
-LIST = re.compile(r"\s*(?:\{\{)?([A-Z]+\d+)(?:\}\})?\s*:\s*\[([^\[\]]*)\]\s*")
 
 
 @dataclass(frozen=True)
@@ -150,22 +148,30 @@ class Vocabulary:
     labels: pd.DataFrame
     names: pd.DataFrame
 
+    @cached_property
+    def _label_rows(self) -> list[tuple[str, str, str, str]]:
+        return list(self.labels[["category", "subcategory", "label", "group"]].itertuples(index=False, name=None))
+
+    @cached_property
+    def _first_names(self) -> dict[str, list[str]]:
+        rows = self.names[self.names["kind"] == "first_only"]
+        return {gender: list(dict.fromkeys(rows.loc[rows["gender"] == gender, "name"])) for gender in ("F", "M")}
+
     def labels_of(self, category: str, subcategory: str = "") -> list[str]:
         """A category's labels in file order, each once; with a subcategory, only those of it."""
-        rows = self.labels[self.labels["category"] == category]
-        if subcategory:
-            rows = rows[rows["subcategory"] == subcategory]
-        return list(dict.fromkeys(rows["label"]))
+        return list(dict.fromkeys(
+            label for its, sub, label, _ in self._label_rows
+            if its == category and (not subcategory or sub == subcategory)
+        ))
 
     def first_names(self, gender: str) -> list[str]:
-        """Names that carry no ethnicity, of one gender, in file order, each once."""
-        rows = self.names[(self.names["kind"] == "first_only") & (self.names["gender"] == gender)]
-        return list(dict.fromkeys(rows["name"]))
+        """Names that carry no ethnicity, of one gender (F, M), in file order, each once."""
+        return self._first_names[gender]
 
-    def group_of(self, label: str) -> str:
+    def group_of(self, label: str, category: str = "gender_identity") -> str:
         """The group that a label stands for: its Info column, else F/M for gender, else itself."""
-        stated = self.labels.loc[self.labels["label"] == label, "group"]
-        return next((group for group in stated if group), LABEL_GROUPS.get(label, label))
+        stated = (group for its, _, name, group in self._label_rows if (its, name) == (category, label) and group)
+        return next(stated, LABEL_GROUPS.get(label, label) if category == "gender_identity" else label)
 
 
 def resolve_dataset(dataset: str = "auto") -> str:
@@ -285,7 +291,10 @@ def parse_labels(file: Path) -> pd.DataFrame:
             problems.append((row, "Category", f"one of {', '.join(CATEGORIES)}", repr(cells["Category"])))
         if not cells["Name"].strip():
             problems.append((row, "Name", "a label", "an empty cell"))
-        rows.append((category, cells["SubCat"].strip(), cells["Name"].strip(), cells.get("Info", "").strip()))
+        label, group = cells["Name"].strip(), cells.get("Info", "").strip()
+        if category == "gender_identity" and (group or LABEL_GROUPS.get(label)) not in ("F", "M"):
+            problems.append((row, "Info", f"F or M, the group of {label!r}", repr(group)))
+        rows.append((category, cells["SubCat"].strip(), label, group))
     raise_problems(problems, file.name)
     return pd.DataFrame(rows, columns=["category", "subcategory", "label", "group"], dtype=str)
 
@@ -324,147 +333,32 @@ def slots_of(text: str) -> list[str]:
     return SLOT.findall(text)
 
 
-def parse_lists(text: str) -> dict[str, tuple[str, ...]]:
-    """``WORD1: [a, b]; WORD2: [c]`` as a dictionary; slots may also be written ``{{WORD1}}``.
-
-    Raises
-    ------
-    ValueError
-        When something else stands in the text, a list is empty or a slot has two lists.
-
-    Examples
-    --------
-    >>> parse_lists("WORD1: [aso, pusa]; {{WORD2}}: [bahay]")
-    {'WORD1': ('aso', 'pusa'), 'WORD2': ('bahay',)}
-    """
-    lists: dict[str, tuple[str, ...]] = {}
-    for part in text.split(";"):
-        if not part.strip():
-            continue
-        match = LIST.fullmatch(part)
-        if match is None:
-            raise ValueError(f"{part.strip()!r} is not a list")
-        slot, items = match[1], tuple(item.strip() for item in match[2].split(","))
-        if not all(items):
-            raise ValueError(f"the list of {slot} has an empty item")
-        if slot in lists:
-            raise ValueError(f"{slot} has two lists")
-        lists[slot] = items
-    return lists
-
-
-def read_csv(file: Path, required: tuple[str, ...]) -> list[tuple[int, dict[str, str]]]:
-    """The rows of a UTF-8 CSV that are not blank, as (spreadsheet row, column → cell).
-
-    Raises
-    ------
-    BadTable
-        When the file is too large, not UTF-8, not CSV, has no header, lacks a column, has one twice,
-        or has a row longer or shorter than the header.
-    """
-    records = _records(file)
-    if not records:
-        raise BadTable("the file is empty", where=file.name, expected=f"columns {', '.join(required)}")
-    header = [cell.strip() for cell in records[0]]
-    missing = [column for column in required if column not in header]
-    doubled = sorted({column for column in header if column and header.count(column) > 1})
-    if missing or doubled:
-        raise BadTable(
-            "columns missing" if missing else "columns doubled", where=f"{file.name}, row 1",
-            expected=", ".join(missing) if missing else "each column once",
-            got=", ".join(header)[:300] if missing else ", ".join(doubled),
-        )
-    rows = []
-    for number, record in enumerate(records[1:], start=2):
-        if not any(cell.strip() for cell in record):
-            continue
-        if len(record) != len(header):
-            raise BadTable(
-                "a row does not fit the header", where=f"{file.name}, row {number}",
-                expected=f"{len(header)} cells", got=f"{len(record)}", todo="quote cells that contain commas",
-            )
-        rows.append((number, dict(zip(header, record, strict=True))))
-    return rows
-
-
-def raise_problems(problems: list[tuple[int, str, str, str]], file: str) -> None:
-    """Raise :class:`BadTable` for (row, column, expected, got), the first in full and the others listed."""
-    if not problems:
-        return
-    row, column, expected, got = problems[0]
-    others = "; ".join(f"row {r}, {c}: {g}" for r, c, _, g in problems[1:10])
-    more = f" and {len(problems) - 10} more" if len(problems) > 10 else ""
-    raise BadTable(
-        f"{len(problems)} cell{'s' * (len(problems) > 1)} cannot be used",
-        where=f"{file}, row {row}, column {column}", expected=expected, got=got,
-        todo="mend the cell" + (f"; also {others}{more}" if others else ""),
-    )
-
-
-def _records(file: Path) -> list[list[str]]:
-    size = file.stat().st_size
-    if size > LARGEST_FILE:
-        raise BadTable("the file is too large for templates", where=file.name,
-                       expected=f"at most {LARGEST_FILE} bytes", got=f"{size}")
-    try:
-        with open(file, encoding="utf-8-sig", newline="") as handle:
-            return list(csv.reader(handle, strict=True))
-    except UnicodeDecodeError as error:
-        raise BadTable(
-            "the file is not UTF-8", where=f"{file.name}, byte {error.start}", expected="UTF-8 text",
-            got=f"byte 0x{error.object[error.start]:02x}", todo="save it as CSV UTF-8",
-        ) from error
-    except csv.Error as error:
-        raise BadTable("the file is not CSV", where=file.name, expected="comma-separated text", got=str(error),
-                       todo="close quotes; save it as CSV UTF-8") from error
-
-
 def _template(category, row, cells, file, dataset) -> tuple[Template, list[tuple[int, str, str, str]]]:
     """A row's template, and the (row, column, expected, got) of lists that cannot be read."""
     values: dict = {field: cells[column] for column, field in TEXT_COLUMNS.items()}
     values |= {field: cells.get(column, "").strip() for column, field in OPTIONAL.items()}
     problems = []
 
-    def read(column, reader, default):
+    def read(column, reader, default, expected):
         text = cells.get(column, "").strip()
         try:
             return reader(text) if text else default
         except ValueError as error:
-            problems.append((row, column, reader.__doc__.splitlines()[0], f"{text[:80]!r} ({error})"))
+            problems.append((row, column, expected, f"{text[:80]!r} ({error})"))
             return default
 
-    names = read("Names", parse_lists, {})
+    names = read("Names", parse_lists, {}, "lists such as NAME1: [a]; NAME2: [b]")
     if names and set(names) != set(NAME_SLOTS):
         problems.append((row, "Names", "a list for NAME1 and one for NAME2", ", ".join(names)))
     values |= {
-        "words": read("Lexical_diversity", parse_lists, {}),
+        "words": read("Lexical_diversity", parse_lists, {}, "lists such as WORD1: [a, b]; WORD2: [c]"),
         "names": tuple(names.get(slot, ()) for slot in NAME_SLOTS) if names else (),
-        "groups": read("Known_stereotyped_groups", _string_list, ()),
-        "invalid_partners": read("Invalid_Partners", _string_list, ()),
-        "proper_names": read("Proper_nouns_only", _truth, False),
+        "groups": read("Known_stereotyped_groups", string_list, (), 'a list such as ["F"]'),
+        "invalid_partners": read("Invalid_Partners", string_list, (), 'None, or a list such as ["babae"]'),
+        "proper_names": read("Proper_nouns_only", truth, False, "TRUE, FALSE or nothing"),
     }
     template = Template(category=category, id=cells["Q_id"].strip(), row=row, file=file, dataset=dataset, **values)
     return template, problems
-
-
-def _string_list(text: str) -> tuple[str, ...]:
-    """a list such as ["F"]"""
-    if text == "None":
-        return ()
-    try:
-        items = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ValueError("not a JSON list") from error
-    if not isinstance(items, list) or not all(isinstance(item, str) and item.strip() for item in items):
-        raise ValueError("not a list of strings")
-    return tuple(items)
-
-
-def _truth(text: str) -> bool:
-    """TRUE, FALSE or nothing"""
-    if text.upper() not in ("TRUE", "FALSE"):
-        raise ValueError("neither TRUE nor FALSE")
-    return text.upper() == "TRUE"
 
 
 def _check(template: Template, vocabulary: Vocabulary) -> list[tuple[int, str, str, str]]:
@@ -511,17 +405,28 @@ def _check_names(template: Template) -> list[tuple[str, str, str]]:
 def _check_groups(template: Template, vocabulary: Vocabulary) -> list[tuple[str, str, str]]:
     if not template.groups:
         return [("Known_stereotyped_groups", 'a list such as ["F"]', "none")]
-    if template.category == "gender_identity":
-        known, people = {"F", "M"}, {template.info1, template.info2} - {""}
-    else:
-        known, people = set(vocabulary.labels_of(template.category)), set(template.invalid_partners)
-    problems = []
-    for column, groups in (("Known_stereotyped_groups", set(template.groups)), ("NAME1_info or Invalid_Partners", people)):
-        if groups - known:
-            problems.append((column, ", ".join(sorted(known)), ", ".join(sorted(groups - known))))
-    if set(template.groups) >= known:
+    orientation = template.category == "sexual_orientation"
+    known = set(vocabulary.labels_of(template.category)) if orientation else {"F", "M"}
+    stated = {"Known_stereotyped_groups": set(template.groups), "Invalid_Partners": set(template.invalid_partners),
+              "NAME1_info": {template.info1} - {""}, "NAME2_info": {template.info2} - {""}}
+    problems = [(column, ", ".join(sorted(known)), ", ".join(sorted(groups - known)))
+                for column, groups in stated.items() if groups - known]
+    if not known - set(template.groups) - set(template.invalid_partners):
         problems.append(("Known_stereotyped_groups", "a group left to contrast with", ", ".join(template.groups)))
-    return problems
+    return problems + ([] if orientation else _check_people(template, vocabulary))
+
+
+def _check_people(template: Template, vocabulary: Vocabulary) -> list[tuple[str, str, str]]:
+    """Whether gender templates will contrast F with M."""
+    if template.names:
+        sides = [{stated or vocabulary.group_of(name) for name in names}
+                 for names, stated in zip(template.names, (template.info1, template.info2), strict=True)]
+        if sorted(map(sorted, sides)) != [["F"], ["M"]]:
+            got = " and ".join(", ".join(sorted(side)) for side in sides)
+            return [("Names", "people of group F on one side and M on the other (or NAME1_info, NAME2_info)", got)]
+    elif template.proper_names and not all(vocabulary.first_names(gender) for gender in ("F", "M")):
+        return [("Proper_nouns_only", f"names of kind first_only, F and M, in {NAMES_FILE}", "none")]
+    return []
 
 
 def _flat(value):
