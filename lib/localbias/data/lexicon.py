@@ -367,9 +367,9 @@ def _local_table(dataset: str) -> pd.DataFrame:
 @lru_cache(maxsize=16)
 def _cached_table(file: Path, label: str, variant: str, stamp: int, size: int) -> pd.DataFrame:
     if file.suffix.lower() in (".xlsx", ".xlsm", ".xls", ".ods"):
-        from localbias.data.annotations import workbook_words
+        from localbias.data.assemble import load_workbook
 
-        return sorted_words(workbook_words(file, dataset=label))
+        return sorted_words(load_workbook(file, dataset=label))
     return sorted_words(read_words_csv(file, label, variant))
 
 
