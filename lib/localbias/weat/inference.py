@@ -1,0 +1,231 @@
+r"""What a d is worth: intervals, many tests at once, and what set sizes allow.
+
+**Intervals.** The words of each of the four sets are drawn anew with replacement, independently,
+and d is computed of each draw (Efron and Tibshirani 1993). Two intervals: *percentile*, the
+quantiles of the draws; *BCa*, quantiles moved for bias and acceleration, the latter from leaving out
+each word of each set once (several samples: Efron and Tibshirani, section 14; the formula is the
+one of ``scipy.stats.bootstrap``). The interval is about other words of the same kind, not about
+another model.
+
+**Many tests.** Benjamini–Hochberg q-values (share of false findings among the findings) and Holm's
+adjusted p (chance of any false finding), over a stated family, on two-sided p.
+
+**The papers' rule.** WEATHub calls d significant when p < 0.05, or when p > 0.95 and d < 0. Both
+tails count, so its level is about twice 0.05: see :func:`paper_rule_level`.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import lru_cache
+from math import ceil, comb, floor
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+from scipy.stats import false_discovery_control
+
+from localbias.errors import BadValues, unknown
+from localbias.weat.association import SPREAD_FLOOR, unit_sets
+from localbias.weat.permutation import smallest_p
+
+__all__ = [
+    "adjust", "bootstrap_effect_sizes", "effect_size_interval", "paper_rule", "paper_rule_level", "smallest_p",
+]  # fmt: skip
+
+INTERVALS = ("bca", "percentile")
+
+
+def effect_size_interval(
+    x: np.ndarray, y: np.ndarray, a: np.ndarray, b: np.ndarray, level: float = 0.95, n_resamples: int = 5000,
+    seed: int = 0, method: str = "bca",
+) -> tuple[float, float]:  # fmt: skip
+    """Bootstrap interval of d over the words of the four sets.
+
+    Parameters
+    ----------
+    x, y, a, b : (n, dim) arrays
+        Word vectors, two or more rows each.
+    level : float
+        Between 0 and 1. What share of such intervals covers the true d is measured by simulation: see
+        the methods page.
+    n_resamples, seed : int
+        Draws, and their seed: the words of X, Y, A and B are drawn by ``default_rng([seed, 0])`` … ``[seed, 3]``.
+    method : {"bca", "percentile"}
+
+    Returns
+    -------
+    (low, high) : floats
+        NaN when all associations are the same.
+
+    Raises
+    ------
+    BadValues
+        When a set or a parameter is unusable.
+    UnknownName
+        When there is no such method.
+    """
+    if method not in INTERVALS:
+        raise unknown("interval method", method, INTERVALS)
+    if not 0 < level < 1 or n_resamples < 1:
+        raise BadValues("no interval can be made", expected="0 < level < 1 and n_resamples >= 1",
+                        got=f"level={level}, n_resamples={n_resamples}")  # fmt: skip
+    x, y, a, b = unit_sets(x, y, a, b)
+    cosines = _Cosines(np.vstack([x, y]), a, b, len(x))
+    draws = np.sort(cosines.draw(n_resamples, seed))
+    draws = draws[np.isfinite(draws)]  # sorted last; a draw of one word only has no spread
+    observed = cosines.effect_size()
+    if not np.isfinite(observed) or not len(draws):
+        return float("nan"), float("nan")
+    tails = np.array([(1 - level) / 2, (1 + level) / 2])
+    if method == "bca":
+        tails = _bca_tails(tails, draws, observed, cosines.left_out())
+    low, high = np.quantile(draws, tails)
+    return float(low), float(high)
+
+
+def bootstrap_effect_sizes(
+    x: np.ndarray, y: np.ndarray, a: np.ndarray, b: np.ndarray, n_resamples: int = 5000, seed: int = 0
+) -> np.ndarray:
+    """d of ``n_resamples`` draws of words from each of the four sets; NaN where a draw has no spread."""
+    x, y, a, b = unit_sets(x, y, a, b)
+    return _Cosines(np.vstack([x, y]), a, b, len(x)).draw(n_resamples, seed)
+
+
+class _Cosines:
+    """Cosines of the target words (X first) to A and to B, from which any re-weighting of words gives d.
+
+    The mean over the target words is taken off every column: it moves all associations of a draw by
+    the same amount, which d does not see.
+    """
+
+    def __init__(self, targets: np.ndarray, a: np.ndarray, b: np.ndarray, n_x: int):
+        self.to_a, self.to_b = (cosines - cosines.mean(axis=0) for cosines in (targets @ a.T, targets @ b.T))
+        self.n_x = n_x
+        self.sizes = (n_x, len(targets) - n_x, len(a), len(b))
+
+    def weighted(self, w_x: np.ndarray, w_y: np.ndarray, w_a: np.ndarray, w_b: np.ndarray) -> np.ndarray:
+        """d of each row of word counts, (rows, words) per set; a set's counts have one sum in all rows."""
+        n_x, n_y, n_a, n_b = (w[0].sum() for w in (w_x, w_y, w_a, w_b))
+        s = w_a @ (self.to_a.T / n_a)
+        s -= w_b @ (self.to_b.T / n_b)
+        s_x, s_y = s[:, : self.n_x], s[:, self.n_x :]
+        part_x, part_y = w_x * s_x, w_y * s_y
+        sum_x, sum_y = part_x.sum(axis=1), part_y.sum(axis=1)
+        squares = np.einsum("rn,rn->r", part_x, s_x) + np.einsum("rn,rn->r", part_y, s_y)
+        variance = (squares - (sum_x + sum_y) ** 2 / (n_x + n_y)) / (n_x + n_y - 1)
+        variance[variance <= SPREAD_FLOOR**2] = np.nan
+        return (sum_x / n_x - sum_y / n_y) / np.sqrt(variance)
+
+    def effect_size(self) -> float:
+        return float(self.weighted(*(np.ones((1, n)) for n in self.sizes))[0])
+
+    def draw(self, n_resamples: int, seed: int) -> np.ndarray:
+        return self.weighted(*(_counts(n, n_resamples, seed, which) for which, n in enumerate(self.sizes)))
+
+    def left_out(self) -> list[np.ndarray]:
+        """Per set: d without each of its words."""
+        values = []
+        for which, size in enumerate(self.sizes):
+            weights = [np.ones((size, n)) for n in self.sizes]
+            weights[which] = 1.0 - np.eye(size)
+            values.append(self.weighted(*weights))
+        return values
+
+
+@lru_cache(maxsize=32)
+def _counts(n: int, n_resamples: int, seed: int, which: int) -> np.ndarray:
+    """How often each of n words is drawn, (n_resamples, n), read-only; each set has its own stream of a seed.
+
+    Kept, because the tests of a table share seed and set sizes.
+    """
+    drawn = np.random.default_rng([seed, which]).integers(n, size=(n_resamples, n))
+    drawn += np.arange(n_resamples)[:, None] * n
+    counts = np.bincount(drawn.ravel(), minlength=n_resamples * n).reshape(n_resamples, n).astype(np.float64)
+    counts.setflags(write=False)
+    return counts
+
+
+def _bca_tails(tails: np.ndarray, draws: np.ndarray, observed: float, left_out: list[np.ndarray]) -> np.ndarray:
+    """The quantiles that BCa takes instead of ``tails``; the plain ones where it is undefined."""
+    share = ((draws < observed).mean() + (draws <= observed).mean()) / 2
+    influences = [(len(v) - 1) * (v.mean() - v) / len(v) for v in left_out]
+    cubes = sum((u**3).sum() for u in influences)
+    squares = sum((u**2).sum() for u in influences)
+    if not 0 < share < 1 or not np.isfinite(cubes) or not squares > 0:
+        return tails
+    bias, acceleration = ndtri(share), cubes / (6 * squares**1.5)
+    z = bias + ndtri(tails)
+    return ndtr(bias + z / (1 - acceleration * z))
+
+
+def adjust(p_values: np.ndarray, method: str = "bh") -> np.ndarray:
+    """p-values of a family of tests, adjusted for their number.
+
+    Parameters
+    ----------
+    p_values : (m,) array
+        Two-sided p of every test of the family. NaN, a test that was not made, stays NaN and does not count.
+    method : {"bh", "holm"}
+        Benjamini–Hochberg q-values, or Holm's adjusted p.
+
+    Returns
+    -------
+    (m,) float array
+
+    Raises
+    ------
+    UnknownName
+        When there is no such method.
+    BadValues
+        When a p lies outside 0 … 1.
+
+    Examples
+    --------
+    >>> adjust(np.array([0.01, 0.04, 0.03, np.nan]))
+    array([0.03, 0.04, 0.04,  nan])
+    >>> adjust(np.array([0.01, 0.04, 0.03]), "holm")
+    array([0.03, 0.06, 0.06])
+    """
+    if method not in ("bh", "holm"):
+        raise unknown("adjustment", method, ("bh", "holm"))
+    p_values = np.asarray(p_values, dtype=np.float64)
+    made = np.isfinite(p_values)
+    p = p_values[made]
+    if p.size and not ((p >= 0) & (p <= 1)).all():
+        raise BadValues("p-values outside 0 … 1", got=str(p[(p < 0) | (p > 1)][:5]))
+    adjusted = np.full(p_values.shape, np.nan)
+    if p.size:
+        adjusted[made] = false_discovery_control(p, method="bh") if method == "bh" else _holm(p)
+    return adjusted
+
+
+def _holm(p: np.ndarray) -> np.ndarray:
+    order = np.argsort(p, kind="stable")
+    raised = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.minimum(raised, 1.0)
+    return adjusted
+
+
+def paper_rule(p_value_strict: np.ndarray, effect_size: np.ndarray, alpha: float = 0.05) -> np.ndarray:
+    """WEATHub's significance: p < alpha, or p > 1 − alpha with d < 0; p by the paper's formula (>).
+
+    >>> paper_rule(np.array([0.01, 0.97, 0.97]), np.array([1.2, -0.8, 0.1])).tolist()
+    [True, True, False]
+    """
+    p, d = np.asarray(p_value_strict, dtype=float), np.asarray(effect_size, dtype=float)
+    return (p < alpha) | ((p > 1 - alpha) & (d < 0))
+
+
+def paper_rule_level(n_x: int, n_y: int, alpha: float = 0.05) -> float:
+    """How often WEATHub's rule calls a test significant when there is nothing: its true level.
+
+    Without ties, the paper's p is each of 0/n, 1/n, …, (n − 1)/n with the same chance
+    (n splits), and d is negative where p is near 1.
+
+    >>> round(paper_rule_level(8, 8), 4), paper_rule_level(3, 3)
+    (0.1, 0.05)
+    """
+    n, share = comb(n_x + n_y, n_x), Fraction(str(alpha))
+    low, high = ceil(share * n), max(0, n - 1 - floor((1 - share) * n))
+    return float(Fraction(low + high, n))
