@@ -6,13 +6,15 @@ from localbias.data.lexicon import (
     clean_sets,
     dataset_label,
     has_words,
+    languages_in,
     lexicon_names,
     load_words,
     resolve_dataset,
+    tests_in,
     word_table,
 )
 
 __all__ = [
-    "WordSets", "catalogue", "clean_sets", "dataset_label", "has_words", "lexicon_names", "load_words",
-    "resolve_dataset", "word_table",
+    "WordSets", "catalogue", "clean_sets", "dataset_label", "has_words", "languages_in", "lexicon_names",
+    "load_words", "resolve_dataset", "tests_in", "word_table",
 ]

@@ -181,6 +181,36 @@ def catalogue(dataset: str = "auto") -> pd.DataFrame:
     return sizes.reset_index().sort_values(["language", "variant", "test"], key=_natural).reset_index(drop=True)
 
 
+def languages_in(dataset: str = "auto") -> list[str]:
+    """Codes of the languages of a data set: the registry's in its order, then the user's own.
+
+    >>> languages_in("starter")[:3]
+    ['ar', 'bn', 'ckb']
+    """
+    dataset = resolve_dataset(dataset)
+    if dataset == PUBLISHED:
+        codes = {path.removeprefix(PREFIX).split("/")[0].split("_")[0] for path in _published_paths()}
+    else:
+        codes = set(_local_table(dataset)["language"])
+    return [code for code in LANGUAGES if code in codes] + sorted(codes - set(LANGUAGES))
+
+
+def tests_in(dataset: str = "auto", language: str | None = None) -> list[str]:
+    """Names of the tests of a data set (in a language): the registry's in its order, then the user's own.
+
+    >>> tests_in("starter", "zh")[:2]
+    ['weat1', 'weat2']
+    """
+    dataset = resolve_dataset(dataset)
+    if dataset == PUBLISHED:
+        parts = [path.removeprefix(PREFIX).removesuffix(".json").split("/") for path in _published_paths()]
+        names = {test for folder, test in parts if language in (None, folder.split("_")[0])}
+    else:
+        table = _local_table(dataset)
+        names = set(table["test"] if language is None else table.loc[table["language"] == language, "test"])
+    return [test for test in TESTS if test in names] + sorted(names - set(TESTS))
+
+
 def has_words(test: str, language: str, variant: str = "all", dataset: str = "auto") -> bool:
     """Whether :func:`load_words` would find these sets; reads no word of the published lists."""
     dataset = resolve_dataset(dataset)
