@@ -57,6 +57,18 @@ def first_equals_average(table: pd.DataFrame) -> pd.Series:
     return _among(table, every[every].reset_index()[by])
 
 
+def same_as_other_source(table: pd.DataFrame) -> pd.Series:
+    """Cells of a test where the human translation's results are the machine translation's, for every method."""
+    by = ["group", "family", "language", "test"]
+    sides = table.loc[table.source.isin(["gt", "human"]), [*by, "method", "source", "d", "p"]]
+    wide = sides.pivot_table(index=[*by, "method"], columns="source", values=["d", "p"])
+    if wide.empty or wide.columns.get_level_values("source").nunique() < 2:
+        return pd.Series(False, index=table.index)
+    same = (wide["d"]["gt"] == wide["d"]["human"]) & (wide["p"]["gt"] == wide["p"]["human"])
+    every = same.groupby(level=by).all()
+    return _among(table, every[every].reset_index()[by]) & table.source.isin(["gt", "human"])
+
+
 def _among(table: pd.DataFrame, blocks: pd.DataFrame) -> pd.Series:
     """Whether a row's values in the columns of ``blocks`` are one of its rows."""
     if blocks.empty:
@@ -118,6 +130,9 @@ RULES: dict[str, Rule] = {
         Rule("contradiction", "d and p point to opposite directions",
              "d and the one-sided p rank the same statistic, so they must agree on its sign", contradiction),
         Rule("impossible", "impossible value", "|d| cannot exceed 2 nor p leave 0…1", impossible),
+        Rule("same-source", "human translation with the machine translation's results",
+             "the two word lists are the same or nearly so; the test cannot tell human from machine",
+             same_as_other_source, excludes=False),
         Rule("repeat", "fastText row repeated from another file",
              "the static vectors do not depend on the model the file is for", repeat, excludes=False),
         Rule("p-zero", "p printed as 0.000",
@@ -162,8 +177,10 @@ def counts(table: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for rule in RULES.values():
         marked = table[has(table, [rule.name])]
-        rows.append({"check": rule.name, "what": rule.title, "why": rule.reason, "cells": len(marked),
-                     "share": len(marked) / len(table), "left out": rule.excludes, "where": _where(marked)})  # fmt: skip
+        rows.append({
+            "check": rule.name, "what": rule.title, "why": rule.reason, "cells": len(marked),
+            "share": len(marked) / len(table), "left out": rule.excludes, "where": _where(marked),
+        })  # fmt: skip
     return pd.DataFrame(rows)
 
 
@@ -196,7 +213,8 @@ def missing(table: pd.DataFrame, variances: pd.DataFrame | None = None) -> pd.Da
     if variances is not None:
         rows.append(("sensitivity", "", "languages", sorted(set(WEATHUB_24) - set(variances.language))))
         absent = variances[variances.variance.isna()]
-        rows.append(("sensitivity", "", "values", sorted(set(absent.language + " " + absent.test + " " + absent.method))))
+        cells = absent.language + " " + absent.test + " " + absent.method
+        rows.append(("sensitivity", "", "values", sorted(set(cells))))
     out = pd.DataFrame(rows, columns=["family", "group", "missing", "which"])
     out = out[out.which.map(len) > 0].reset_index(drop=True)
     return out.assign(n=out.which.map(len), which=out.which.map(", ".join))

@@ -201,8 +201,8 @@ def _sensitivity() -> pd.DataFrame:
         with open(sources.fetch(path), encoding="utf-8-sig", newline="") as handle:
             for number, line in enumerate(csv.DictReader(handle), start=2):
                 if line["strategy"] not in _VARIANCE_METHODS or line["test"] not in TESTS:
-                    raise BadTable("a sensitivity row has an unknown form", got=str(line), where=f"{path}, line {number}",
-                                   expected=f"strategy one of {sorted(_VARIANCE_METHODS)}")  # fmt: skip
+                    raise BadTable("a sensitivity row has an unknown form", where=f"{path}, line {number}",
+                                   got=str(line), expected=f"strategy one of {sorted(_VARIANCE_METHODS)}")  # fmt: skip
                 rows += [
                     {"language": language, "method": _VARIANCE_METHODS[line["strategy"]], "test": line["test"],
                      "set": ours, "variance": float(line[theirs] or math.nan), "file": path, "row": number}

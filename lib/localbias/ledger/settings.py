@@ -1,0 +1,80 @@
+"""The choices behind every verdict, each a parameter that a reader can change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from localbias.errors import BadValues, unknown
+
+RULES = {
+    "paper": "the paper's rule: one-sided p below 0.05 in either direction (a level of 0.10)",
+    "two-sided": "two-sided p below 0.05",
+    "q": "false discovery rate within the figure at most 0.05",
+}
+"""How a cell counts as significant: name → what it means."""
+
+FLAGGED = ("include", "exclude")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Thresholds and readings used by all verdict functions.
+
+    Attributes
+    ----------
+    rule : "paper" | "two-sided" | "q"
+        When a cell counts as significant (:data:`RULES`).
+    alpha : float
+        Level of that rule and of the tests between languages.
+    every : float
+        Share from which a claim about *every* cell holds.
+    most : float
+        Share above which a claim about *most* cells holds in part; it holds when the whole interval lies above.
+    same : float
+        Difference in d up to which two results count as the same.
+    source, method, multilingual : str
+        Word lists (all | human | gt), embedding method and multilingual model that a claim is read
+        with where the paper names none.
+    flagged : "include" | "exclude"
+        Whether the cells marked by an integrity check count.
+    level, n_resamples, seed
+        Interval level, resamples and seed of the bootstrap over languages.
+    """
+
+    rule: str = "paper"
+    alpha: float = 0.05
+    every: float = 0.95
+    most: float = 0.5
+    same: float = 0.2
+    source: str = "all"
+    method: str = "M5"
+    multilingual: str = "DistilmBERT"
+    flagged: str = "include"
+    level: float = 0.95
+    n_resamples: int = 2000
+    seed: int = 0
+
+    def __post_init__(self):
+        if self.rule not in RULES:
+            raise unknown("significance rule", self.rule, RULES)
+        if self.flagged not in FLAGGED:
+            raise unknown("treatment of flagged cells", self.flagged, FLAGGED)
+        for name in ("alpha", "every", "most", "level"):
+            if not 0 < getattr(self, name) < 1:
+                raise BadValues(f"{name} must lie between 0 and 1", got=str(getattr(self, name)))
+
+    @property
+    def false_rate(self) -> float:
+        """Share of cells that the rule calls significant when there is nothing to find."""
+        return {"paper": 2 * self.alpha, "two-sided": self.alpha, "q": 0.0}[self.rule]
+
+    def filled(self, value):
+        """``"$method"`` and the like → the setting's value; anything else as it is.
+
+        >>> Settings(method="M8").filled(["$method", "M1"])
+        ['M8', 'M1']
+        """
+        if isinstance(value, (list, tuple)):
+            return [self.filled(v) for v in value]
+        names = {f"${f.name}": f.name for f in fields(self)}
+        return getattr(self, names[value]) if isinstance(value, str) and value in names else value

@@ -1,0 +1,195 @@
+"""The tidy tables that claims are judged on: the published results, and ours beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from localbias.data import integrity, sources
+from localbias.data.published import published_results, published_sensitivity, rho
+from localbias.files import project_root, results_dir
+from localbias.ledger.settings import Settings
+from localbias.registry import DIMENSION_TESTS, INDIA_TESTS, MODELS, TESTS
+from localbias.weat.inference import adjust, paper_rule
+
+P_FLOOR = 0.0005
+"""p is printed to three decimals: 0.000 is read as at most this, 1.000 as at least one minus this."""
+
+_KINDS = {"monolingual": "monolingual", "IndicBERT": "IndicBERT", "fastText": "static"}
+_FIGURE = ["family", "group", "method", "source"]
+_CELLS = {"language", "test", "method", "model", "effect_size", "p_value"}
+_SEEDS = {"seed", "score", "condition"}
+_RHO = {"language", "test", "method", "rho"}
+
+
+def prepare(cells: pd.DataFrame, settings: Settings) -> pd.DataFrame:
+    """Cells with what the verdict functions ask of them.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        ``language``, ``test``, ``method``, ``source``, ``group``, ``family``, ``d``, ``p`` (one-sided).
+
+    Returns
+    -------
+    DataFrame
+        The same rows plus ``abs_d``, ``two_sided`` (p), ``q`` (Benjamini–Hochberg within a figure:
+        one family of tests, model, method and word list), ``significant`` (by ``settings.rule``) and
+        ``kind`` (monolingual | multilingual | IndicBERT | static).
+    """
+    p = cells.p.clip(P_FLOOR, 1 - P_FLOOR)
+    out = cells.assign(abs_d=cells.d.abs(), two_sided=np.minimum(1.0, 2 * np.minimum(p, 1 - p)))
+    out["q"] = out.groupby(_FIGURE)["two_sided"].transform(lambda part: adjust(part.to_numpy()))
+    by_rule = {
+        "paper": lambda t: paper_rule(t.p.to_numpy(), t.d.to_numpy(), settings.alpha),
+        "two-sided": lambda t: (t.two_sided < settings.alpha).to_numpy(),
+        "q": lambda t: (t.q <= settings.alpha).to_numpy(),
+    }
+    out["significant"] = by_rule[settings.rule](out)
+    out["kind"] = out.group.map(_KINDS).fillna("multilingual")
+    return out
+
+
+def published_available() -> bool:
+    """Whether the authors' result files can be had here."""
+    return sources.available("weathub/final_results/")
+
+
+def theirs_results(settings: Settings) -> dict[str, pd.DataFrame]:
+    """WEATHub's published ``results`` and ``sensitivity``, flagged cells in or out as set."""
+    cells = published_results(repeats=False)
+    cells = integrity.without(cells) if settings.flagged == "exclude" else cells
+    return {"results": prepare(cells, settings), "sensitivity": rho(published_sensitivity())}
+
+
+def theirs(settings: Settings, names: Collection[str] = ("results", "sensitivity", "counts")) -> dict:
+    """The published tables of these names; what cannot be had is left out."""
+    tables = theirs_results(settings) if {"results", "sensitivity"} & set(names) and published_available() else {}
+    if "counts" in names and sources.available("filbbq/templates/"):
+        tables["counts"] = prompt_counts()
+    return tables
+
+
+@lru_cache(maxsize=1)
+def prompt_counts() -> pd.DataFrame:
+    """FilBBQ's numbers, counted from its templates and the prompts they generate (Table 2).
+
+    Returns
+    -------
+    DataFrame
+        ``name``, ``value``: prompts, rows of the template files, those that yield prompts, new ones and
+        their shares, fewest and most prompts of a template.
+    """
+    from localbias.filbbq.inventory import table2
+
+    by = table2("filbbq").set_index(["category", "origin"])
+    whole, new = by.loc[("all", "all")], by.loc[("all", "new")]
+    rows = {
+        "prompts": whole.prompts,
+        "gender prompts": by.loc[("gender_identity", "all")].prompts,
+        "orientation prompts": by.loc[("sexual_orientation", "all")].prompts,
+        "templates": whole.template_rows,
+        "templates that yield prompts": whole.with_prompts,
+        "new templates": new.template_rows,
+        "share of new templates": new.template_rows / whole.template_rows,
+        "share of new among templates that yield prompts": new.with_prompts / whole.with_prompts,
+        "share of prompts from new templates": new.prompts / whole.prompts,
+        "fewest prompts of a template": whole.fewest,
+        "most prompts of a template": whole.most,
+    }
+    return pd.DataFrame({"name": list(rows), "value": [float(v) for v in rows.values()]})
+
+
+# --- our own run ------------------------------------------------------------------------------
+
+
+def result_folders() -> list[Path]:
+    """Where our tables may lie: the running notebook's draft, then the book's results."""
+    return list(dict.fromkeys([results_dir(), project_root() / "data" / "results"]))
+
+
+def result_tables() -> dict[str, pd.DataFrame]:
+    """Every table that the book's pages have written, by file name."""
+    found = {}
+    for folder in result_folders():
+        for file in sorted(folder.glob("*.parquet")):
+            if file.stem not in found:
+                found[file.stem] = pd.read_parquet(file)
+    return found
+
+
+def ours(settings: Settings, tables: dict[str, pd.DataFrame] | None = None) -> dict[str, pd.DataFrame]:
+    """Our results in the shape of :func:`theirs`, from whatever pages have been run.
+
+    Parameters
+    ----------
+    tables : dict, optional
+        File name → table; by default those in the results folder. A table counts by its columns.
+
+    Returns
+    -------
+    dict
+        ``results`` (also ``model``, ``dataset``), ``sensitivity``, ``seeds``; what no page has written
+        is left out.
+    """
+    tables = result_tables() if tables is None else tables
+    out = {}
+    cells = [_cells(t) for t in tables.values() if set(t.columns) >= _CELLS]
+    if cells:
+        cells = pd.concat(cells, ignore_index=True)
+        cells = cells.drop_duplicates(["language", "test", "method", "model", "source", "dataset", "protocol"])
+        out["results"] = prepare(cells, settings)
+    heuristics = [t for t in tables.values() if set(t.columns) >= _RHO]
+    if heuristics:
+        every = pd.concat(heuristics, ignore_index=True).dropna(subset="rho")
+        out["sensitivity"] = every.groupby(["language", "method"], as_index=False)["rho"].mean()
+    runs = [t for t in tables.values() if set(t.columns) >= _SEEDS]
+    if runs:
+        out["seeds"] = pd.concat(runs, ignore_index=True)
+    return out
+
+
+def _cells(table: pd.DataFrame) -> pd.DataFrame:
+    out = table.rename(columns={"effect_size": "d"}).assign(
+        source=table.get("variant", "all"),
+        dataset=table.get("dataset", ""),
+        protocol=table.get("protocol", ""),
+        p=table.get("p_strict", table["p_value"]),
+        group=[model_group(m) for m in table["model"]],
+        family=table["test"].map(family),
+    )
+    keep = ["language", "test", "method", "model", "source", "dataset", "protocol", "group", "family", "d", "p"]
+    return out.loc[out.d.notna() & out.p.notna(), keep]
+
+
+def family(test: str) -> str:
+    """original | dimension | valence | india, as the published tables are split.
+
+    >>> family("weat12b"), family("weat16")
+    ('valence', 'india')
+    """
+    if test in INDIA_TESTS:
+        return "india"
+    if test in DIMENSION_TESTS:
+        return "valence" if test.endswith("b") else "dimension"
+    return TESTS[test].family if test in TESTS else ""
+
+
+def model_group(model: str) -> str:
+    """The paper's name for a model's group, or the model's own title.
+
+    >>> model_group("xlm-roberta-base"), model_group("l3cube-pune/telugu-bert"), model_group("multilingual-e5-small")
+    ('XLM-R', 'monolingual', 'multilingual E5 small (4-bit)')
+    """
+    known = {"xlm-roberta-base": "XLM-R", "distilbert-base-multilingual-cased": "DistilmBERT",
+             "ai4bharat/indic-bert": "IndicBERT"}  # fmt: skip
+    entry = MODELS.get(model)
+    if model in known:
+        return known[model]
+    if entry and len(entry.languages) == 1:
+        return "monolingual"
+    return entry.title if entry else model
