@@ -27,7 +27,10 @@ def drawn(seed, n_x, n_y, shift=0.0):
     return rng.normal(size=n_x) + shift, rng.normal(size=n_y)
 
 
-@pytest.mark.parametrize("n_x, n_y", [(1, 1), (2, 2), (1, 6), (6, 1), (3, 5), (5, 3), (8, 8), (8, 10), (10, 8), (10, 10)])
+SIZES = [(1, 1), (2, 2), (1, 6), (6, 1), (3, 5), (5, 3), (8, 8), (10, 8), (8, 10), (10, 10)]
+
+
+@pytest.mark.parametrize("n_x, n_y", SIZES)
 @pytest.mark.parametrize("shift", [-1.0, 0.3, 1.5])
 def test_enumeration_equals_brute_force(n_x, n_y, shift):
     x, y = drawn(n_x * 100 + n_y, n_x, n_y, shift)

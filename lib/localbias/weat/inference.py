@@ -16,6 +16,7 @@ tails count, so its level is about twice 0.05: see :func:`paper_rule_level`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, comb, floor
@@ -29,7 +30,8 @@ from localbias.weat.association import SPREAD_FLOOR, unit_sets
 from localbias.weat.permutation import smallest_p
 
 __all__ = [
-    "adjust", "bootstrap_effect_sizes", "effect_size_interval", "paper_rule", "paper_rule_level", "smallest_p",
+    "INTERVALS", "adjust", "bootstrap_effect_sizes", "effect_size_interval", "effect_size_intervals", "paper_rule",
+    "paper_rule_level", "smallest_p",
 ]  # fmt: skip
 
 INTERVALS = ("bca", "percentile")
@@ -64,23 +66,30 @@ def effect_size_interval(
     UnknownName
         When there is no such method.
     """
-    if method not in INTERVALS:
-        raise unknown("interval method", method, INTERVALS)
+    return effect_size_intervals(x, y, a, b, level, n_resamples, seed, (method,))[method]
+
+
+def effect_size_intervals(
+    x: np.ndarray, y: np.ndarray, a: np.ndarray, b: np.ndarray, level: float = 0.95, n_resamples: int = 5000,
+    seed: int = 0, methods: Sequence[str] = INTERVALS,
+) -> dict[str, tuple[float, float]]:  # fmt: skip
+    """Method → interval, all from the same draws; parameters and errors as :func:`effect_size_interval`."""
+    for method in methods:
+        if method not in INTERVALS:
+            raise unknown("interval method", method, INTERVALS)
     if not 0 < level < 1 or n_resamples < 1:
         raise BadValues("no interval can be made", expected="0 < level < 1 and n_resamples >= 1",
                         got=f"level={level}, n_resamples={n_resamples}")  # fmt: skip
     x, y, a, b = unit_sets(x, y, a, b)
     cosines = _Cosines(np.vstack([x, y]), a, b, len(x))
-    draws = np.sort(cosines.draw(n_resamples, seed))
-    draws = draws[np.isfinite(draws)]  # sorted last; a draw of one word only has no spread
+    draws = cosines.draw(n_resamples, seed)
+    draws = np.sort(draws[np.isfinite(draws)])  # a draw of one word over and over has no spread
     observed = cosines.effect_size()
     if not np.isfinite(observed) or not len(draws):
-        return float("nan"), float("nan")
-    tails = np.array([(1 - level) / 2, (1 + level) / 2])
-    if method == "bca":
-        tails = _bca_tails(tails, draws, observed, cosines.left_out())
-    low, high = np.quantile(draws, tails)
-    return float(low), float(high)
+        return dict.fromkeys(methods, (float("nan"), float("nan")))
+    plain = np.array([(1 - level) / 2, (1 + level) / 2])
+    tails = {m: _bca_tails(plain, draws, observed, cosines.left_out()) if m == "bca" else plain for m in methods}
+    return {m: tuple(float(end) for end in np.quantile(draws, tails[m])) for m in methods}
 
 
 def bootstrap_effect_sizes(

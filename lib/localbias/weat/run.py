@@ -250,24 +250,31 @@ def _result_flags(result: WeatResult) -> list[str]:
 # --------------------------------------------------------------------------------------- a family
 
 
-def judged(results: pd.DataFrame, alpha: float = 0.05) -> pd.DataFrame:
+def judged(results: pd.DataFrame, alpha: float = 0.05, family: Sequence[str] = FAMILY) -> pd.DataFrame:
     """The table with q, Holm's p, both significances and the flags that depend on the family.
+
+    Rows that agree in the columns of ``family`` make one; other columns of the table stay behind ``COLUMNS``.
 
     A row whose set sizes cannot give a two-sided p of ``alpha`` is flagged "cannot be significant"; one
     whose smallest p, times the tests of its family, is above ``alpha``: "cannot pass Holm".
     """
     results = results.reindex(columns=list(dict.fromkeys([*results.columns, *COLUMNS])))
-    groups = results.groupby(list(FAMILY), sort=False, dropna=False)["p_two_sided"]
+    groups = results.groupby(list(family), sort=False, dropna=False)["p_two_sided"]
     results["q_value"] = groups.transform(lambda p: adjust(p.to_numpy()))
     results["p_holm"] = groups.transform(lambda p: adjust(p.to_numpy(), "holm"))
     results["family_size"] = groups.transform("count").astype(int)
     results["significant_paper"] = paper_rule(results["p_strict"], results["effect_size"], alpha)
     results["significant_q"] = results["q_value"].to_numpy() < alpha
     results["flags"] = [
-        "; ".join([*flags, *_size_flags(p_min, size, alpha)])
+        "; ".join([*_without_size_flags(flags), *_size_flags(p_min, size, alpha)])
         for flags, p_min, size in zip(results["flags"], results["p_min"], results["family_size"], strict=True)
     ]
-    return results[list(COLUMNS)]
+    return results[[*COLUMNS, *(c for c in results.columns if c not in COLUMNS)]]
+
+
+def _without_size_flags(flags: Sequence[str] | str) -> list[str]:
+    parts = flags.split("; ") if isinstance(flags, str) else flags
+    return [flag for flag in parts if flag and not flag.startswith("cannot ")]
 
 
 def _size_flags(p_min: float, family_size: int, alpha: float) -> list[str]:
