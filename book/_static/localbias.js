@@ -2,56 +2,75 @@
 (() => {
   "use strict";
 
-  const chartsOf = (root) => root.querySelectorAll("figure.lb-chart:not([data-live])");
+  const LEAST_WIDTH = 320; // px; narrower boxes scroll
+  const OPTIONS = {
+    actions: { export: { svg: true, png: true }, source: false, compiled: false, editor: false },
+    i18n: { CLICK_TO_VIEW_ACTIONS: "Save this chart", SVG_ACTION: "Save as SVG", PNG_ACTION: "Save as PNG" },
+    renderer: "svg",
+    tooltip: { theme: "custom" },
+  };
 
-  function wake(figure) {
-    const box = figure.querySelector(".lb-chart-box");
-    const picture = box && box.querySelector("svg");
-    const data = figure.querySelector('script[type="application/json"]');
-    if (!picture || !data || !window.vegaEmbed || figure.dataset.live) return;
-    figure.dataset.live = "starting";
-    const spec = JSON.parse(data.textContent);
-    const fluid = figure.classList.contains("lb-fluid");
+  const waiting = (root) => root.querySelectorAll("figure.lb-chart:not([data-live])");
+  const boxOf = (figure) => figure.querySelector(".lb-chart-box");
+
+  async function draw(figure) {
+    const box = boxOf(figure);
+    const spec = JSON.parse(figure.querySelector('script[type="application/json"]').textContent);
+    if (figure.classList.contains("lb-fluid")) spec.width = Math.max(LEAST_WIDTH, box.clientWidth);
     const target = document.createElement("div");
     target.className = "lb-live";
-    if (fluid) spec.width = "container";
-    target.style.visibility = "hidden";
-    target.style.position = "absolute";
-    target.style.inset = "0 0 auto 0";
+    target.hidden = true;
     box.append(target);
-    const options = {
-      actions: { export: { svg: true, png: true }, source: false, compiled: false, editor: false },
-      downloadFileName: figure.id,
-      i18n: { CLICK_TO_VIEW_ACTIONS: "Save this chart", SVG_ACTION: "Save as SVG", PNG_ACTION: "Save as PNG" },
-      renderer: "svg",
-      tooltip: { theme: "custom" },
-      ast: false,
-    };
-    window.vegaEmbed(target, spec, options).then((result) => {
-      const live = target.querySelector("svg");
-      for (const name of ["role", "aria-label"]) live.setAttribute(name, picture.getAttribute(name));
-      picture.remove();
-      target.removeAttribute("style");
+    const before = [...box.children].filter((child) => child !== target);
+    try {
+      const drawn = await window.vegaEmbed(target, spec, { ...OPTIONS, downloadFileName: figure.id });
+      const live = target.querySelector("svg.marks");
+      live.setAttribute("role", "img");
+      live.setAttribute("aria-label", spec.description);
+      before.forEach((child) => child.remove());
+      target.hidden = false;
+      if (figure.liveChart) figure.liveChart.finalize();
+      figure.liveChart = drawn;
       figure.dataset.live = "1";
-      result.view.resize().run();
-    }).catch((error) => {
+      figure.dataset.width = box.clientWidth;
+    } catch (error) {
       target.remove();
       figure.dataset.live = "failed";
       console.warn("chart stays a picture:", error);
-    });
+    }
+  }
+
+  function wake(figure) {
+    if (figure.dataset.live || !window.vegaEmbed || boxOf(figure).clientWidth === 0) return;
+    figure.dataset.live = "starting";
+    draw(figure);
+  }
+
+  // A chart of the page's width is drawn again when that width has changed and come to rest.
+  function followWidth(figures) {
+    let timer = 0;
+    const redraw = () => {
+      for (const figure of figures) {
+        const changed = Math.abs(Number(figure.dataset.width) - boxOf(figure).clientWidth) > 2;
+        if (figure.dataset.live === "1" && changed && boxOf(figure).clientWidth > 0) draw(figure);
+      }
+    };
+    const watch = new ResizeObserver(() => { clearTimeout(timer); timer = setTimeout(redraw, 150); });
+    figures.forEach((figure) => watch.observe(boxOf(figure)));
   }
 
   function start() {
-    const waiting = chartsOf(document);
-    if (!("IntersectionObserver" in window)) { waiting.forEach(wake); return; }
-    const seen = new IntersectionObserver((entries) => {
+    const figures = waiting(document);
+    const near = new IntersectionObserver((entries) => {
       for (const entry of entries) {
-        if (entry.isIntersecting) { seen.unobserve(entry.target); wake(entry.target); }
+        if (entry.isIntersecting) { near.unobserve(entry.target); wake(entry.target); }
       }
     }, { rootMargin: "600px" });
-    waiting.forEach((figure) => seen.observe(figure));
-    // Charts inside a closed box have no size until it opens.
-    document.addEventListener("toggle", (event) => chartsOf(event.target).forEach(wake), true);
+    figures.forEach((figure) => near.observe(figure));
+    followWidth([...figures].filter((figure) => figure.classList.contains("lb-fluid")));
+    // A chart in a closed box has no size until the box opens.
+    document.addEventListener("toggle", (event) => waiting(event.target).forEach(wake), true);
+    window.addEventListener("beforeprint", () => waiting(document).forEach(wake));
   }
 
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);

@@ -120,6 +120,16 @@ def _copy_results(app, exception):
         shutil.copytree(source, target, ignore=shutil.ignore_patterns(".*", "*.part"))
 
 
+def _without_thebe(app, pagename, templatename, context, doctree):
+    """Leave out the script that would start remote kernels: it names a remote address, and is loaded twice."""
+    context["script_files"] = [f for f in context.get("script_files", []) if "thebe" not in _script_text(f).lower()]
+    context["css_files"] = [f for f in context.get("css_files", []) if "thebe" not in str(f)]
+
+
+def _script_text(script) -> str:
+    return f"{script} {getattr(script, 'attributes', {}).get('body', '')}"
+
+
 def setup(app):
     """Register with Sphinx."""
     app.add_html_math_renderer("mathml", (_inline_math, None), (_block_math, None))
@@ -129,6 +139,7 @@ def setup(app):
     app.add_css_file("localbias.css")
     app.add_js_file("vega-bundle.js", loading_method="defer")
     app.add_js_file("localbias.js", loading_method="defer")
+    app.connect("html-page-context", _without_thebe, priority=900)
     app.connect("build-finished", _write_vega_bundle)
     app.connect("build-finished", _copy_results)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -57,7 +57,7 @@ def heat_map(
     domain : (low, high), optional
         Colour range; by default symmetric about 0 (``diverging``) or from 0 up.
     number : str
-        d3 format of the number in a cell.
+        Format of the number in a cell.
     cell : int
         Least width of a column in px; a map too wide for the page scrolls.
 
@@ -76,6 +76,7 @@ def heat_map(
     held = whole[value].astype(float)
     top = float(np.nanmax(np.abs(held))) if held.notna().any() else 1.0
     low, high = domain or ((-top, top) if diverging else (min(0.0, float(held.min())), float(held.max())))
+    shown = [t.number_text(v, number) for v in held]
     strength = (held.abs() / max(abs(low), abs(high), 1e-12)) if diverging else (held - low) / max(high - low, 1e-12)
     marked = _truth(whole[significant]) if significant else pd.Series(False, index=whole.index)
     source = t.data(
@@ -84,6 +85,7 @@ def heat_map(
         _dark=(strength > 0.62).tolist(),
         _marked=(marked & held.notna()).tolist(),
         _empty=held.isna().tolist(),
+        _shown=shown,
     )
     base = alt.Chart(source).encode(
         x=_category(x, across, x_title, axis={"orient": "top", "labelAngle": 0 if _short(across, cell) else -50}),
@@ -122,7 +124,7 @@ def heat_map(
                     fontSize=11,
                     fontWeight="bold" if marked_here else "normal",
                     opacity=1 if marked_here or not significant else 0.78,
-                ).encode(text=alt.Text(field=t.field(value), type="quantitative", format=number))
+                ).encode(text=alt.Text(field="_shown", type="nominal"))
             )
             if marked_here:
                 layers.append(
@@ -269,7 +271,7 @@ def bars(
 ) -> alt.TopLevelMixin:
     """Horizontal bars from 0: one a category, or one for each series, beside each other or ``stacked``.
 
-    ``number`` (a d3 format) writes the value at the end of each bar; not with ``stacked``.
+    ``number`` (a format such as ".2f") writes the value at the end of each bar; not with ``stacked``.
     """
     used = t.check(table, [y, value, colour, facet, *tooltip], chart="bars", description=description)
     t.numeric(table, [value], chart="bars")
@@ -286,6 +288,8 @@ def bars(
 
     def layers(part):
         ranks = {"_order": [order.get(str(v), 0) for v in part[colour]]} if colour else {}
+        if number:
+            ranks["_shown"] = [t.number_text(v, number) for v in part[value]]
         base = alt.Chart(t.data(part, used, **ranks)).encode(
             y=_category(y, t.categories(table[y]), y_title),
             x=_number(value, x_title, span, stack="zero" if stacked else None),
@@ -299,7 +303,7 @@ def bars(
             )
         ]
         if number and not stacked:
-            text = alt.Text(field=t.field(value), type="quantitative", format=number)
+            text = alt.Text(field="_shown", type="nominal")
             for side, align, dx in ((">=", "left", 5), ("<", "right", -5)):
                 drawn.append(
                     base.transform_filter(f"datum[{value!r}] {side} 0")

@@ -42,7 +42,7 @@ DIVERGING = ["#1d4f91", "#3f7fc1", "#86b3de", "#cfdfee", "#f1efec", "#f4d9bd", "
 SEQUENTIAL = ["#f1efec", "#cfdfee", "#9cc1e4", "#6299d0", "#3572b4", "#1d4f91", "#10305e"]
 
 FONT = "Arial, 'Helvetica Neue', Helvetica, 'Noto Sans', sans-serif"
-WIDTH = 720
+WIDTH = 736
 """Width of a chart in px, axes included: the width of the book's text column."""
 STEP = 26
 """Height of one row of a categorical axis, px."""
@@ -185,6 +185,20 @@ def data(table: pd.DataFrame, columns: Sequence[str], **extra: Sequence[Any]) ->
     held |= {name: [plain(v) for v in values] for name, values in extra.items()}
     keys = list(held)
     return alt.Data(values=[dict(zip(keys, row, strict=True)) for row in zip(*held.values(), strict=True)])
+
+
+def number_text(value: float, form: str) -> str:
+    """A number as a chart writes it: true minus signs, no negative zero, nothing for a missing one.
+
+    >>> number_text(-0.04, "+.1f"), number_text(-1.2, "+.1f"), number_text(float("nan"), ".1f")
+    ('0.0', '−1.2', '')
+    """
+    if pd.isna(value):
+        return ""
+    text = format(value, form)
+    if not any(digit in text for digit in "123456789"):
+        text = text.lstrip("+-")
+    return text.replace("-", "−")
 
 
 def field(name: str) -> str:
