@@ -6,6 +6,7 @@ import os
 import nbformat
 import pandas as pd
 import pytest
+
 from conftest import make_book
 
 pytestmark = [pytest.mark.book, pytest.mark.model, pytest.mark.timeout(1500)]
@@ -32,7 +33,7 @@ def check_whole(book, dataset):
     for name in book.tables():
         if name.endswith(".csv"):
             assert (book.html / "results" / name).exists(), f"{name} cannot be downloaded"
-    table = pd.read_parquet(book.root / "data/results/weat-original.parquet")
+    table = pd.read_parquet(book.root / "data/results/weat-results.parquet")
     assert set(table.dataset) <= {dataset, "starter"} and dataset in set(table.dataset)
     assert {"model", "revision", "method", "protocol", "q_value", "ci_low", "ci_high", "flags"} <= set(table.columns)
     return table
@@ -107,9 +108,9 @@ def test_one_notebook_on_other_parameters_leaves_the_book_alone(published_book):
     done = published_book.command("run", "03-cross-lingual-weat", "--profile", "smoke", "-p", 'languages=["zh","th"]',
                                   "-p", 'methods=["M5"]')  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "page: " in done.stdout and "weat-original.csv" in done.stdout
+    assert "page: " in done.stdout and "weat-results.csv" in done.stdout
     (folder,) = (published_book.root / "data/results/runs").iterdir()
-    table = pd.read_parquet(folder / "data/results/weat-original.parquet")
+    table = pd.read_parquet(folder / "data/results/weat-results.parquet")
     assert set(table.language) == {"zh", "th"} and set(table.method) == {"M5"}
     assert (folder / "_build/html/book/_executed/03-cross-lingual-weat.html").exists()
     assert published_book.pages[2].read_bytes() == before
