@@ -1,0 +1,1 @@
+"""Words → vectors: models, embedding methods M1–M10, the vector cache."""

