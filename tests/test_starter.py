@@ -41,7 +41,15 @@ def words():
 
 @pytest.fixture(scope="module")
 def sets(words):
-    return {key: list(group["word"]) for key, group in words.groupby(["language", "test", "role"])}
+    return grouped(words)
+
+
+def grouped(words):
+    """(language, test, role) → words in order."""
+    found = {}
+    for row in words[["language", "test", "role", "word"]].itertuples(index=False):
+        found.setdefault(tuple(row[:3]), []).append(row.word)
+    return found
 
 
 def read(name):
@@ -61,11 +69,11 @@ def test_25_languages_have_thirteen_tests_and_seven_have_eleven_more(words):
 
 
 def test_every_test_has_its_four_sets_of_at_least_eight_words_in_order(words, sets):
-    for (language, test), group in words.groupby(["language", "test"]):
-        categories = dict(zip(group["role"], group["category"], strict=True))
-        assert categories == TESTS[test].sets, (language, test)
-        for _, one in group.groupby("role"):
-            assert list(one["position"]) == list(range(1, len(one) + 1))
+    named = set(words[["language", "test", "role", "category"]].itertuples(index=False, name=None))
+    tests = {(language, test) for language, test, _, _ in named}
+    assert named == {(code, test, role, name) for code, test in tests for role, name in TESTS[test].sets.items()}
+    places = iter(words["position"])
+    assert all([next(places) for _ in one] == list(range(1, len(one) + 1)) for one in sets.values())
     assert min(len(one) for one in sets.values()) >= 8
 
 
@@ -106,9 +114,10 @@ def test_only_german_nouns_and_names_have_capitals(words):
 
 
 def test_a_set_is_the_same_in_every_test_that_uses_it(words):
-    for key, group in words.groupby(["language", "category"]):
-        lists = {tuple(one["word"]) for _, one in group.groupby(["test", "role"])}
-        assert len(lists) == 1, key
+    lists = {}
+    for row in words.itertuples():
+        lists.setdefault((row.language, row.category), {}).setdefault((row.test, row.role), []).append(row.word)
+    assert [key for key, uses in lists.items() if len({tuple(one) for one in uses.values()}) > 1] == []
 
 
 def test_words_csv_is_what_the_sources_give_byte_for_byte(build):
@@ -116,11 +125,11 @@ def test_words_csv_is_what_the_sources_give_byte_for_byte(build):
     assert build.build() == build.build()
 
 
-def test_the_library_reads_the_starter(sets, monkeypatch):
+def test_the_library_reads_the_starter(sets):
     from localbias.data.tidy import read_words_csv
 
     table = read_words_csv(STARTER / "words.csv", "starter", "starter")
-    assert {k: list(g["word"]) for k, g in table.groupby(["language", "test", "role"])} == sets
+    assert grouped(table) == sets
 
 
 @pytest.fixture
@@ -228,3 +237,61 @@ def test_names_do_not_contain_each_other_and_are_evenly_split():
     names = [row["Name"].lower() for row in rows]
     assert [pair for pair in combinations(names, 2) if pair[0] in pair[1] or pair[1] in pair[0]] == []
     assert [row["gender"] for row in rows].count("F") == [row["gender"] for row in rows].count("M") >= 5
+
+
+# -- likely mistranslations in the published lists ------------------------------------------------------
+
+MISTRANSLATIONS = STARTER.parent / "mistranslations.csv"
+
+
+@pytest.fixture(scope="module")
+def mistranslations():
+    return pd.read_csv(MISTRANSLATIONS, keep_default_na=False)
+
+
+def test_mistranslations_are_well_formed_and_each_once(mistranslations):
+    columns = ["language", "test", "category", "english", "word", "meaning", "confidence", "note", "variant"]
+    assert list(mistranslations.columns) == columns
+    assert set(mistranslations["confidence"]) == {"certain", "likely", "possible"}
+    assert set(mistranslations["variant"]) == {"gt", "human", "gt human"}
+    assert set(mistranslations["language"]) == set(LANGUAGES) - {"en"}
+    for row in mistranslations.itertuples():
+        assert row.category in TESTS[row.test].sets.values(), row
+        assert row.english and row.word and row.meaning and row.word == row.word.strip(), row
+    assert not mistranslations.duplicated(["language", "category", "english", "word"]).any()
+
+
+def test_mistranslations_hold_the_three_that_dictionaries_settle(mistranslations):
+    known = {("th", "pansy", "กะเทย"), ("hi", "hornet", "सींग"), ("zh", "calculus", "结石")}
+    rows = mistranslations[mistranslations["confidence"] == "certain"]
+    assert known <= set(rows[["language", "english", "word"]].itertuples(index=False, name=None))
+
+
+@pytest.mark.mirror
+def test_mistranslated_words_stand_beside_their_english_in_the_sheets(mistranslations, mirror):
+    beside = {}
+    for language in sorted(set(mistranslations["language"])):
+        for sheet in (1, 2):
+            for english, column, text in sheet_cells(mirror, f"{LANGUAGES[language].stem}_sheet{sheet}"):
+                beside.setdefault((language, english, column), []).append(text)
+    missing = []
+    for row in mistranslations.itertuples():
+        columns = {"gt": ["google"], "human": ["human"], "gt human": ["google", "human"]}[row.variant]
+        for column in columns:
+            cells = beside.get((row.language, row.english, column), []) + beside.get((row.language, "", column), [])
+            if not any(row.word.casefold() in text.casefold() or text.startswith("=") for text in cells):
+                missing.append(tuple(row)[1:7])
+    assert missing == []
+
+
+def sheet_cells(mirror, name):
+    """(english, column, text) of a workbook's first tab; english is "" where the tab has no such column."""
+    import openpyxl
+
+    book = openpyxl.load_workbook(mirror / "weathub" / "annotations" / f"{name}.xlsx", read_only=True)
+    head, *rows = book.worksheets[0].iter_rows(max_col=4, values_only=True)
+    place = {str(title).strip().lower(): index for index, title in enumerate(head) if title}
+    for row in rows:
+        english = str(row[place["english"]]).strip(' ",').lower() if "english" in place else ""
+        for column in place.keys() & {"google", "human"}:
+            yield english, column, unicodedata.normalize("NFC", re.sub('["“”،、]', "", str(row[place[column]])))
