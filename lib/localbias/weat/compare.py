@@ -10,8 +10,9 @@ import pandas as pd
 from scipy import stats
 
 from localbias.data import has_words, published, resolve_dataset, sources
-from localbias.errors import BadTable
+from localbias.errors import BadTable, unknown
 from localbias.registry import LANGUAGES, METHODS, MODELS, TESTS, monolingual_models
+from localbias.weat.inference import paper_rule_level
 from localbias.weat.run import FAMILY, judged, languages_of, run_weat, tests_of
 
 TRANSLATIONS = {"gt": "machine translation", "human": "human translation", "starter": "written by a language model"}
@@ -28,21 +29,41 @@ def labelled(results: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        With columns ``language_name`` ("Chinese"), ``test_label`` ("WEAT 1"), ``test_title``, and, where the
-        table has them, ``model_title`` and ``method_title``.
+        With ``language_name`` ("Chinese") and, where the table has their codes, ``test_label`` ("WEAT 1"),
+        ``test_title``, ``model_title``, ``method_title``.
     """
     order = {name: i for i, name in enumerate(TESTS)}
-    table = results.assign(
-        language_name=[LANGUAGES[c].name if c in LANGUAGES else c for c in results["language"]],
-        test_label=[f"WEAT {TESTS[t].number}" if t in TESTS else t for t in results["test"]],
-        test_title=[TESTS[t].title if t in TESTS else t for t in results["test"]],
-        _order=[order.get(t, len(order)) for t in results["test"]],
-    )
+    names = [LANGUAGES[c].name if c in LANGUAGES else c for c in results["language"]]
+    table, by = results.assign(language_name=names), ["language_name"]
+    if "test" in table:
+        tests = table["test"]
+        table["test_label"] = [f"WEAT {TESTS[t].number}" if t in TESTS else t for t in tests]
+        table["test_title"] = [TESTS[t].title if t in TESTS else t for t in tests]
+        table["_order"], by = [order.get(t, len(order)) for t in tests], [*by, "_order"]
     if "model" in table:
         table["model_title"] = [MODELS[m].title if m in MODELS else m for m in table["model"]]
     if "method" in table:
         table["method_title"] = [f"{m}: {METHODS[m].title}" for m in table["method"]]
-    return table.sort_values(["language_name", "_order"], kind="stable").drop(columns="_order").reset_index(drop=True)
+    table = table.sort_values(by, kind="stable").reset_index(drop=True)
+    return table.drop(columns="_order", errors="ignore")
+
+
+def in_test_order(results: pd.DataFrame) -> pd.DataFrame:
+    """A :func:`labelled` table by test, then language, with labels for charts of several languages or models.
+
+    Adds ``row_label`` (the test's title, after the language's name where there are several) and ``series`` (the
+    model, with the method where a model has several).
+    """
+    order = {name: i for i, name in enumerate(TESTS)}
+    table = results.assign(_order=[order.get(test, len(order)) for test in results["test"]])
+    table = table.sort_values(["_order", "language_name"], kind="stable").drop(columns="_order").reset_index(drop=True)
+    table["row_label"] = table["test_title"]
+    if table["language"].nunique() > 1:
+        table["row_label"] = table["language_name"] + ": " + table["test_label"]
+    table["series"] = table["model_title"]
+    if table.groupby("model")["method"].nunique().max() > 1:
+        table["series"] += ", " + table["method"]
+    return table
 
 
 def side_by_side(results: pd.DataFrame, column: str, one: object, other: object) -> pd.DataFrame:
@@ -100,6 +121,57 @@ def long_form(pairs: pd.DataFrame, names: Sequence[str] | None = None) -> pd.Dat
     return pd.concat(parts, ignore_index=True)
 
 
+def together(*tables: pd.DataFrame) -> pd.DataFrame:
+    """Result tables one below another."""
+    return pd.concat(tables, ignore_index=True)
+
+
+def largest(pairs: pd.DataFrame, n: int, names: Sequence[str] | None = None) -> pd.DataFrame:
+    """The ``n`` pairs that differ most, as :func:`long_form`, with a ``label`` ("Chinese, WEAT 2") for charts."""
+    top = pairs.loc[pairs["difference"].abs().sort_values(ascending=False, kind="stable").index[:n]]
+    table = labelled(long_form(top, names))
+    return table.assign(label=table["language_name"] + ", " + table["test_label"])
+
+
+def against(results: pd.DataFrame, model: str) -> pd.DataFrame:
+    """One model's effects beside those of every other model in the table; ``side_by_side`` by model.
+
+    Where a model has several methods, each is paired with the same method of ``model``, or with its first.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As :func:`side_by_side`, with ``other_title`` and the other's ``method``.
+    """
+    ours, parts = only(results, model=model), []
+    for (name, method), theirs in results[results["model"] != model].groupby(["model", "method"], sort=False):
+        code = method if method in set(ours["method"]) else ours["method"].iloc[0]
+        pair = side_by_side(together(ours[ours["method"] == code], theirs), "model", model, name)
+        title = MODELS[name].title if name in MODELS else name
+        parts.append(pair.assign(other_title=title, method=method))
+    if not parts:
+        raise BadTable("there is no other model to compare", expected=f"results of {model} and of another model",
+                       got=f"only {model}")  # fmt: skip
+    return together(*parts)
+
+
+def attribute_pairs(results: pd.DataFrame, pairs: Sequence[Sequence[str]]) -> pd.DataFrame:
+    """Tests with the same targets and other attributes side by side; empty pairs are left out.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As :func:`labelled` :func:`side_by_side` by test, with ``pair`` naming the two ("WEAT 12 and 12b").
+    """
+    parts = []
+    for first, second in (pair for pair in pairs if pair):
+        joined = side_by_side(results, "test", first, second)
+        parts.append(joined.assign(pair=f"WEAT {TESTS[first].number} and {TESTS[second].number}"))
+    if not parts:
+        raise BadTable("no pair of tests is asked for", expected='pairs such as ["weat12", "weat12b"]', got=str(pairs))
+    return labelled(together(*parts))
+
+
 def agreement(one: pd.Series, other: pd.Series) -> dict[str, float]:
     """How two lists of effect sizes agree, pairs with a missing value left out.
 
@@ -150,6 +222,76 @@ def overview(results: pd.DataFrame, by: Sequence[str] = ("test",)) -> pd.DataFra
     )  # fmt: skip
 
 
+def only(results: pd.DataFrame, **wanted: object) -> pd.DataFrame:
+    """The rows that have these values: ``only(results, method="M5", test="weat1")``.
+
+    Raises
+    ------
+    UnknownName
+        When no row has one of them; the nearest value of the table is offered.
+    """
+    for column, value in wanted.items():
+        if not (results[column] == value).any():
+            raise unknown(f"{column.replace('_', ' ')} in these results", value, results[column].unique())
+        results = results[results[column] == value]
+    return results.reset_index(drop=True)
+
+
+def headline(results: pd.DataFrame) -> dict[str, object]:
+    """What a page says first about one figure's results (:func:`labelled`).
+
+    Returns
+    -------
+    dict
+        ``n`` effects, ``n_q``, ``n_paper``, ``n_negative`` (significant and below 0), ``paper_level`` (true level of
+        the papers' rule, mean over the rows), ``expected`` (false findings of that rule if there were
+        nothing), ``languages``, ``most``, ``most_n``, ``least``, ``least_n`` (tests with most and fewest significant
+        languages), ``top``, ``top_d``, ``bottom``, ``bottom_d`` (largest and smallest effect, named),
+        ``median_width`` of the intervals.
+    """
+    made = results.dropna(subset="effect_size")
+    if made.empty:
+        raise BadTable("no effect was computed", expected="rows with an effect size", got=f"{len(results)} rows",
+                       where="; ".join(results["flags"].unique()[:3]))  # fmt: skip
+    tests = overview(made, ["test_label"]).sort_values(["significant_q", "mean_d"], ascending=False, kind="stable")
+    top, bottom = made.loc[made["effect_size"].idxmax()], made.loc[made["effect_size"].idxmin()]
+    level = np.mean([paper_rule_level(x, y) for x, y in zip(made["n_x"], made["n_y"], strict=True)])
+    return {
+        "n": len(made), "n_q": int(made["significant_q"].sum()), "n_paper": int(made["significant_paper"].sum()),
+        "n_negative": int((made["significant_q"] & (made["effect_size"] < 0)).sum()), "paper_level": float(level),
+        "expected": float(level) * len(made), "languages": made["language"].nunique(),
+        "most": tests["test_label"].iloc[0], "most_n": int(tests["significant_q"].iloc[0]),
+        "least": tests["test_label"].iloc[-1], "least_n": int(tests["significant_q"].iloc[-1]),
+        "top": f"{top['language_name']}, {top['test_label']}", "top_d": float(top["effect_size"]),
+        "bottom": f"{bottom['language_name']}, {bottom['test_label']}", "bottom_d": float(bottom["effect_size"]),
+        "median_width": float((made["ci_high"] - made["ci_low"]).median()),
+    }  # fmt: skip
+
+
+def changes(pairs: pd.DataFrame) -> dict[str, object]:
+    """What differs in a :func:`side_by_side` table: counts, and the pair that differs most, named.
+
+    Returns
+    -------
+    dict
+        ``n`` pairs, ``same`` (difference 0), ``changed``, ``sign`` and ``significance`` (how many differ),
+        ``mean_absolute``, ``largest`` (name) and ``largest_from``, ``largest_to``.
+    """
+    if pairs.empty:
+        raise BadTable("no pair has an effect size on both sides", expected="pairs", got="none")
+    named = labelled(pairs)
+    named["test_label"] = named.get("test_label", f"{pairs['one'].iloc[0]} and {pairs['other'].iloc[0]}")
+    row = named.loc[named["difference"].abs().idxmax()]
+    return {
+        "n": len(pairs), "same": int((pairs["difference"] == 0).sum()),
+        "changed": int((pairs["difference"] != 0).sum()), "sign": int(pairs["sign_differs"].sum()),
+        "significance": int(pairs["significance_differs"].sum()),
+        "mean_absolute": float(pairs["difference"].abs().mean()),
+        "largest": f"{row['language_name']}, {row['test_label']}",
+        "largest_from": float(row["effect_size_one"]), "largest_to": float(row["effect_size_other"]),
+    }  # fmt: skip
+
+
 FLAG_KINDS = {
     "repeated in": "a word stands twice in a set",
     "in both X and Y": "a word stands in both target sets",
@@ -169,7 +311,7 @@ FLAG_KINDS = {
 def flag_counts(results: pd.DataFrame) -> pd.DataFrame:
     """How many rows carry each kind of flag: columns flag, rows, share; the most frequent first."""
     found = Counter(
-        meaning for flags in results["flags"] for mark, meaning in FLAG_KINDS.items() if mark in (flags or "")
+        meaning for flags in results["flags"].fillna("") for mark, meaning in FLAG_KINDS.items() if mark in flags
     )
     table = pd.DataFrame(found.most_common(), columns=["flag", "rows"])
     return table.assign(share=table["rows"] / max(1, len(results)))
