@@ -10,6 +10,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from localbias.data.quality import audit
+from localbias.data.tidy import read_words_csv
 from localbias.errors import BadTable
 from localbias.registry import INDIA_TESTS, INDIAN_LANGUAGES, LANGUAGES, TESTS
 
@@ -19,9 +21,17 @@ TARGETS, ATTRIBUTES = ("X", "Y"), ("A", "B")
 
 # Written independently of build.py: which blocks a language's letters come from.
 ALPHABETS = {
-    **dict.fromkeys(["ar", "ckb", "fa", "ur"], "ARABIC"), **dict.fromkeys(["hi", "mr"], "DEVANAGARI"),
-    "bn": "BENGALI", "pa": "GURMUKHI", "te": "TELUGU", "th": "THAI", "ru": "CYRILLIC", "el": "GREEK",
-    "ko": "HANGUL", "zh": "CJK UNIFIED", "ja": "HIRAGANA|KATAKANA|CJK UNIFIED",
+    **dict.fromkeys(["ar", "ckb", "fa", "ur"], "ARABIC"),
+    **dict.fromkeys(["hi", "mr"], "DEVANAGARI"),
+    "bn": "BENGALI",
+    "pa": "GURMUKHI",
+    "te": "TELUGU",
+    "th": "THAI",
+    "ru": "CYRILLIC",
+    "el": "GREEK",
+    "ko": "HANGUL",
+    "zh": "CJK UNIFIED",
+    "ja": "HIRAGANA|KATAKANA|CJK UNIFIED",
     **dict.fromkeys(["da", "de", "en", "es", "fr", "it", "ku", "tl", "tr", "vi"], "LATIN"),
 }
 
@@ -105,8 +115,18 @@ def test_words_are_written_in_their_languages_script(words):
 
 
 def test_only_german_nouns_and_names_have_capitals(words):
-    named = {"male names", "female names", "upper caste names", "lower caste names", "hindu last names",
-             "muslim last names", "hindu religion terms", "muslim religion terms", "hindu religion", "muslim religion"}
+    named = {
+        "male names",
+        "female names",
+        "upper caste names",
+        "lower caste names",
+        "hindu last names",
+        "muslim last names",
+        "hindu religion terms",
+        "muslim religion terms",
+        "hindu religion",
+        "muslim religion",
+    }
     common = words[~words["category"].isin(named) & (words["language"] != "de")]
     assert [word for word in common["word"] if word != word.lower()] == []
     latin = words[words["language"].map(ALPHABETS).eq("LATIN") & words["category"].isin(["male names", "female names"])]
@@ -125,11 +145,20 @@ def test_words_csv_is_what_the_sources_give_byte_for_byte(build):
     assert build.build() == build.build()
 
 
-def test_the_library_reads_the_starter(sets):
-    from localbias.data.tidy import read_words_csv
+@pytest.fixture(scope="module")
+def table():
+    """The starter as the library reads it."""
+    return read_words_csv(STARTER / "words.csv", "starter", "starter")
 
-    table = read_words_csv(STARTER / "words.csv", "starter", "starter")
+
+def test_the_library_reads_the_starter(table, sets):
     assert grouped(table) == sets
+
+
+def test_the_audit_of_word_lists_finds_no_error_and_no_warning(table):
+    found = audit(table)
+    assert found[found["severity"].isin(["error", "warning"])].empty
+    assert set(found["kind"]) <= {"as in English"}  # piano, gay, Carmen: words that languages share
 
 
 @pytest.fixture
@@ -203,8 +232,10 @@ def test_slots_of_a_template_fit_together(category):
             assert {"NAME1", "NAME2"} <= slots, row["Q_id"]
             assert slots - {"NAME1", "NAME2"} == set(re.findall(r"WORD\d", row["Lexical_diversity"])), row["Q_id"]
             assert not re.search(r"[{}]", re.sub(r"\{\{\w+\}\}", "", text)), row["Q_id"]
-        for pair in (("Answer_negative", "Answer_non_negative"), ("English_answer_negative",
-                                                                  "English_answer_non_negative")):
+        for pair in (
+            ("Answer_negative", "Answer_non_negative"),
+            ("English_answer_negative", "English_answer_non_negative"),
+        ):
             named = [re.findall(r"NAME\d", row[column]) for column in pair]
             assert sorted(sum(named, [])) == ["NAME1", "NAME2"], row["Q_id"]
         assert row["Answer_negative"][-9:] == row["English_answer_negative"][-9:], row["Q_id"]

@@ -26,15 +26,32 @@ MINIMUM = 8
 """Fewest words a set may have: with 8 + 8 target words there are 12,870 splits, so p can reach 0.0001."""
 
 SCRIPTS = {
-    "Arab": ("ARABIC",), "Beng": ("BENGALI",), "Latn": ("LATIN",), "Grek": ("GREEK",), "Deva": ("DEVANAGARI",),
-    "Jpan": ("HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "CJK"), "Kore": ("HANGUL",), "Guru": ("GURMUKHI",),
-    "Cyrl": ("CYRILLIC",), "Telu": ("TELUGU",), "Thai": ("THAI",), "Hans": ("CJK",),
+    "Arab": ("ARABIC",),
+    "Beng": ("BENGALI",),
+    "Latn": ("LATIN",),
+    "Grek": ("GREEK",),
+    "Deva": ("DEVANAGARI",),
+    "Jpan": ("HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "CJK"),
+    "Kore": ("HANGUL",),
+    "Guru": ("GURMUKHI",),
+    "Cyrl": ("CYRILLIC",),
+    "Telu": ("TELUGU",),
+    "Thai": ("THAI",),
+    "Hans": ("CJK",),
 }
 """ISO 15924 script → first words of the Unicode names of its characters."""
 
 NAMES = {
-    "male names", "female names", "upper caste names", "lower caste names", "hindu last names", "muslim last names",
-    "hindu religion terms", "muslim religion terms", "hindu religion", "muslim religion",
+    "male names",
+    "female names",
+    "upper caste names",
+    "lower caste names",
+    "hindu last names",
+    "muslim last names",
+    "hindu religion terms",
+    "muslim religion terms",
+    "hindu religion",
+    "muslim religion",
 }
 """Sets that hold proper names or words derived from them, where a capital is right in Latin script."""
 
@@ -61,8 +78,12 @@ def read_source(path: Path) -> Sets:
             raise BadTable("wrong header", where=path.name, expected=",".join(SOURCE_COLUMNS), got=",".join(header))
         for cells in reader:
             if len(cells) != 3:
-                raise BadTable("a row without three cells", where=f"{path.name}, row {reader.line_num}",
-                               expected=",".join(SOURCE_COLUMNS), got=",".join(cells))
+                raise BadTable(
+                    "a row without three cells",
+                    where=f"{path.name}, row {reader.line_num}",
+                    expected=",".join(SOURCE_COLUMNS),
+                    got=",".join(cells),
+                )
             sets.setdefault(cells[0], []).append((cells[1], cells[2]))
     return sets
 
@@ -157,8 +178,11 @@ def build(folder: Path = FOLDER) -> str:
         else:
             rows += rows_of(language, sets)
     if faults:
-        raise BadTable(f"{len(faults)} faults in the starter lexicon", got="\n    ".join(["", *faults]),
-                       todo="correct the words named here, then run this script again")
+        raise BadTable(
+            f"{len(faults)} faults in the starter lexicon",
+            got="\n    ".join(["", *faults]),
+            todo="correct the words named here, then run this script again",
+        )
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
