@@ -8,10 +8,11 @@ import pandas as pd
 
 from localbias.data.lexicon import WordSets, clean_sets, folded, resolve_dataset, word_table
 from localbias.data.rules import RULES, SEVERITIES, Finding, Rule, is_gap
-from localbias.data.tidy import ROLES
+from localbias.data.tidy import ROLES, TRACE
 from localbias.errors import BadTable, unknown
 
 LIST = ["dataset", "language", "variant", "test"]
+_ROLE_ORDER = (*ROLES, "XY", "AB")
 COLUMNS = (*LIST, "role", "position", "word", "kind", "severity", "detail", "source", "tab", "row")
 
 AS_ENGLISH = Rule(
@@ -74,9 +75,19 @@ def audit(
         if wanted is not None:
             table = table[table[name].isin([wanted] if isinstance(wanted, str) else list(wanted))]
     rows = []
-    for key, group in table.groupby(LIST, sort=False):
-        rows += _audit_list(key, group, chosen, english)
-    return pd.DataFrame(rows, columns=list(COLUMNS)).reset_index(drop=True)
+    for key, words in _lists(table).items():
+        rows += _audit_list(key, words, chosen, english)
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _lists(table: pd.DataFrame) -> dict[tuple, dict[str, list[tuple]]]:
+    """(dataset, language, variant, test) → role → its (word, source, tab, row) in order."""
+    traced = table.reindex(columns=[*table.columns, *(name for name in TRACE if name not in table)])
+    traced = traced.fillna({"source": "", "tab": "", "row": 0})[[*LIST, "role", "word", *TRACE]]
+    lists: dict[tuple, dict[str, list[tuple]]] = {}
+    for *key, role, word, source, tab, row in traced.itertuples(index=False, name=None):
+        lists.setdefault(tuple(key), {}).setdefault(role, []).append((word, source, tab, int(row)))
+    return lists
 
 
 def _chosen_rules(kinds: Iterable[str] | None) -> list[Rule]:
@@ -95,27 +106,18 @@ def _english(table: pd.DataFrame) -> dict[tuple[str, str], set[str]]:
     return {key: {folded(word) for word in words} for key, words in lists.groupby(["test", "role"])["word"]}
 
 
-def _audit_list(key: tuple, group: pd.DataFrame, chosen: list[Rule], english: dict) -> list[tuple]:
+def _audit_list(key: tuple, cells: dict[str, list[tuple]], chosen: list[Rule], english: dict) -> list[tuple]:
     dataset, language, variant, test = key
-    words = {role: list(part["word"]) for role, part in group.groupby("role")}
-    sets = WordSets(*(words.get(role, []) for role in ROLES), test, language, variant, dataset)
-    trace = _trace(group)
+    words = [[word for word, *_ in cells.get(role, ())] for role in ROLES]
+    sets = WordSets(*words, test, language, variant, dataset)
     found = []
     for rule in chosen:
         findings = _as_english(sets, english) if rule is AS_ENGLISH else rule.find(sets)
         found += [(rule, finding) for finding in findings]
-    found.sort(key=lambda pair: (("X", "Y", "A", "B", "XY", "AB").index(pair[1][0]), pair[1][1], pair[0].name))
+    found.sort(key=lambda pair: (_ROLE_ORDER.index(pair[1][0]), pair[1][1], pair[0].name))
     return [(*key, role, position, word, rule.name, rule.severity, detail,
-             *trace.get((role, position), ("", "", 0))) for rule, (role, position, word, detail) in found]  # fmt: skip
-
-
-def _trace(group: pd.DataFrame) -> dict[tuple[str, int], tuple[str, str, int]]:
-    """Role and place in its set → source, tab, row, where the table has them."""
-    if "source" not in group:
-        return {}
-    places = group.groupby("role").cumcount() + 1
-    cells = group[["source", "tab", "row"]].itertuples(index=False, name=None)
-    return {key: cell for key, cell in zip(zip(group["role"], places, strict=True), cells, strict=True)}
+             *(cells[role][position - 1][1:] if position else ("", "", 0)))
+            for rule, (role, position, word, detail) in found]  # fmt: skip
 
 
 def _as_english(sets: WordSets, english: dict) -> list[Finding]:
@@ -163,12 +165,13 @@ def removed_words(dataset: str = "auto", languages: Iterable[str] | None = None)
     """
     table = word_table(resolve_dataset(dataset), languages)
     rows = []
-    for key, group in table.groupby(LIST, sort=False):
-        words = {role: list(part["word"]) for role, part in group.groupby("role")}
-        cleaned = clean_sets(WordSets(*(words.get(role, []) for role in ROLES)))
+    for key, cells in _lists(table).items():
+        words = [[word for word, *_ in cells.get(role, ())] for role in ROLES]
+        cleaned = clean_sets(WordSets(*words))
         removed = sum(cleaned.provenance["removed"].values())
         emptied = "".join(role for role, left in cleaned.sets.items() if not left)
-        rows.append((*key, len(group), removed, removed / len(group), emptied))
+        total = sum(map(len, words))
+        rows.append((*key, total, removed, removed / total, emptied))
     return pd.DataFrame(rows, columns=[*LIST, "words", "removed", "share", "emptied"])
 
 

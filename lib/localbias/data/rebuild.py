@@ -89,7 +89,7 @@ def rebuilt_words(languages: Iterable[str] | None = None) -> pd.DataFrame:
     return _rebuilt(tuple(sorted(set(languages))) if languages is not None else None).copy()
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=16)
 def _rebuilt(languages: tuple[str, ...] | None) -> pd.DataFrame:
     tables = [assemble(published_workbook(path), code) for code, _, path in books(languages)]
     table = pd.concat(tables, ignore_index=True)
@@ -125,7 +125,7 @@ def compare(languages: Iterable[str] | None = None) -> pd.DataFrame:
     return _compared(tuple(sorted(set(languages))) if languages is not None else None).copy()
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=16)
 def _compared(languages: tuple[str, ...] | None) -> pd.DataFrame:
     ours = _lists(rebuilt_words(languages))
     theirs = _lists(word_table("weathub", {language for language, *_ in ours}))

@@ -192,13 +192,13 @@ def _as_set(words: list[str]) -> set[str]:
 
 @_word_rule("quotes", "warning", "quotation marks left in", "“rose”")
 def quotes(word: str, language: str, category: str) -> str:
-    found = [char for char in word if char in '"“”„«»‹›「」『』`' or (char in "‘’'" and _outer(char, word))]
+    found = [char for char in word if char in '"“”„«»‹›「」『』`' or (char in "‘’'" and _outer(word))]
     return "holds " + " ".join(found) if found else ""
 
 
-def _outer(char: str, word: str) -> bool:
-    """Whether an apostrophe stands at an end, where it is a quotation mark."""
-    return word.startswith(char) and word.endswith(char) and len(word) > 1
+def _outer(word: str) -> bool:
+    """Whether apostrophes stand at both ends, where they are quotation marks."""
+    return len(word) > 2 and word[0] in "‘’'" and word[-1] in "‘’'"
 
 
 @_word_rule("alternatives", "warning", "brackets, slashes or “or”: a note or two words in one cell", "lily (flower)")
@@ -222,7 +222,7 @@ def _stray(char: str, position: int, word: str) -> bool:
     if unicodedata.category(char)[0] not in "PS" or char in _OWN_RULE:
         return False
     if char in "‘’'":
-        return _outer(char, word) is False and position == 0
+        return position == 0 and not _outer(word)
     return not (char in _INSIDE and 0 < position < len(word) - 1)
 
 

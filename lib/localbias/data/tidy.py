@@ -81,7 +81,7 @@ def _plain(word: str) -> bool:
 
 WORD_RULES = {
     "blank where a word is expected": lambda word: bool(word.strip()),
-    "a number or a date where a word is expected": lambda word: not _NUMBER.fullmatch(word),
+    "a number or a date where a word is expected": lambda word: not _NUMBER.fullmatch(word[:MAX_WORD]),
     "a control character or a line break in a word": _plain,
     f"longer than {MAX_WORD} characters": lambda word: len(word) <= MAX_WORD,
 }
