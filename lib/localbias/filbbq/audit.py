@@ -154,7 +154,8 @@ def _duplicate_ids(template: Template, seen: dict) -> Iterator[Finding]:
 
 
 def _shared_context(template: Template, seen: dict) -> Iterator[Finding]:
-    twins = [t for t in seen["templates"] if t is not template and t.ambiguous == template.ambiguous]
+    twins = [t for t in seen["templates"] if t is not template and t.category == template.category
+             and t.ambiguous == template.ambiguous]
     if twins:
         yield "Ambiguous_Context", template.ambiguous, "also in row " + ", ".join(str(t.row) for t in twins)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 
 from localbias.errors import BadTable, BadValues
@@ -129,20 +130,21 @@ def invariants(prompts: pd.DataFrame) -> pd.DataFrame:
         raise BadTable("there is no prompt to check", expected="a table of prompts", got="an empty one")
     roles = prompts[["role0", "role1", "role2"]]
     options = prompts[["ans0", "ans1", "ans2"]]
-    right = [row[label] for row, label in zip(roles.to_numpy(), prompts["label"], strict=True)]
+    each = np.sort(roles.to_numpy(dtype=str), axis=1) == ["biased", "counter", "unknown"]
+    alike = np.sort(options.to_numpy(dtype=str), axis=1)
+    right = roles.to_numpy()[np.arange(len(prompts)), prompts["label"]]
     shape = prompts["polarity"] + prompts["condition"]
     letters = [_tilt(prompts, roles[f"role{i}"]) for i in range(3)]
     checks = [
-        ("one biased, one counter-biased, one unknown option", roles.apply(sorted, axis=1).map(tuple)
-         != ("biased", "counter", "unknown")),
-        ("three different options", options.nunique(axis=1) != 3),
-        ("unknown is right exactly in ambiguous contexts",
-         (pd.Series(right, index=prompts.index) == "unknown") != (prompts["condition"] == "ambig")),
+        ("one biased, one counter-biased, one unknown option", ~each.all(axis=1)),
+        ("three different options", (alike[:, 1:] == alike[:, :-1]).any(axis=1)),
+        ("unknown is right exactly in ambiguous contexts", (right == "unknown") != (prompts["condition"] == "ambig")),
         ("no slot is left unfilled",
          prompts[["context", "question", "ans0", "ans1", "ans2"]].apply(lambda c: c.str.contains(r"[{}]")).any(axis=1)),
         ("a block is one negative and one non-negative question in two contexts",
          shape.groupby(prompts["block"]).nunique().ne(4) | prompts.groupby("block").size().ne(4)),
         ("options stay in place within a block", options.groupby(prompts["block"]).nunique().ne(1).any(axis=1)),
+        ("an answerer who does not read the question scores 0 in every block and context", _blind(prompts)),
         *((f"always {letter}: as many biased as counter-biased answers", tilt.ne(0))
           for letter, tilt in zip("ABC", letters, strict=True)),
     ]
@@ -156,6 +158,12 @@ def _tilt(prompts: pd.DataFrame, answered: pd.Series) -> pd.Series:
     """Biased minus counter-biased answers, per template and context."""
     value = answered.map({"biased": 1, "counter": -1}).fillna(0)
     return value.groupby([prompts["category"], prompts["template"], prompts["condition"]]).sum()
+
+
+def _blind(prompts: pd.DataFrame) -> pd.Series:
+    """Blocks × contexts in which some option is not as often biased as counter-biased over the questions."""
+    value = prompts[["role0", "role1", "role2"]].apply(lambda column: column.map({"biased": 1, "counter": -1}).fillna(0))
+    return value.groupby([prompts["block"], prompts["condition"]]).sum().ne(0).any(axis=1)
 
 
 def _only(table: pd.DataFrame, category: str, origin: str) -> pd.DataFrame:
