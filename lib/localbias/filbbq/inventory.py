@@ -162,7 +162,8 @@ def _tilt(prompts: pd.DataFrame, answered: pd.Series) -> pd.Series:
 
 def _blind(prompts: pd.DataFrame) -> pd.Series:
     """Blocks × contexts in which some option is not as often biased as counter-biased over the questions."""
-    value = prompts[["role0", "role1", "role2"]].apply(lambda column: column.map({"biased": 1, "counter": -1}).fillna(0))
+    roles = prompts[["role0", "role1", "role2"]]
+    value = roles.apply(lambda column: column.map({"biased": 1, "counter": -1}).fillna(0))
     return value.groupby([prompts["block"], prompts["condition"]]).sum().ne(0).any(axis=1)
 
 
