@@ -7,8 +7,10 @@ the run beside the pages, and adds the directives through which prose quotes wha
     A sentence that a notebook wrote with :func:`localbias.page.finding`.
 ``{measured} path.csv``
     A table of the repository; option ``caption``.
-``{effect-size-picture}``
-    The chart that explains an effect size.
+``{effect-size-picture}``, ``{coverage-picture} path.csv``
+    The charts that explain an effect size and what its intervals are worth.
+``{rule-levels}``
+    How often the papers' significance rule finds something in nothing, by set size.
 """
 
 from __future__ import annotations
@@ -57,7 +59,7 @@ class Finding(SphinxDirective):
         path = results_dir(self.env.app) / "findings" / f"{self.arguments[0]}.json"
         self.env.note_dependency(str(path))
         if not path.is_file():
-            return [nodes.paragraph("", "", nodes.emphasis(text=ABSENT), classes=["lb-finding", "lb-absent"])]
+            return [_absent()]
         held = json.loads(path.read_text(encoding="utf-8"))
         text = held["sentence"]
         if held.get("page") and f"book/_executed/{held['page']}" in self.env.found_docs:
@@ -77,19 +79,67 @@ class Measured(SphinxDirective):
         path = Path(self.env.srcdir, self.arguments[0])
         self.env.note_dependency(str(path))
         if not path.is_file():
-            return [nodes.paragraph("", "", nodes.emphasis(text=ABSENT), classes=["lb-absent"])]
-        caption = self.options.get("caption", "")
-        title = f"<figcaption>{caption}</figcaption>" if caption else ""
-        body = page.table_html(pd.read_csv(path))
-        box = f'<figure class="lb-table">{title}<div class="lb-table-box" tabindex="0">{body}</div></figure>'
-        return [nodes.raw("", box, format="html")]
+            return [_absent()]
+        return [_raw(_table_figure(page.table_html(pd.read_csv(path)), self.options.get("caption", "")))]
 
 
 class EffectSizePicture(SphinxDirective):
     """What an effect size looks like, drawn from its formula."""
 
     def run(self):
-        return [nodes.raw("", render.figure(explain.effect_size_picture()), format="html")]
+        return [_raw(render.figure(explain.effect_size_picture()))]
+
+
+class CoveragePicture(SphinxDirective):
+    """What share of simulated intervals holds the true value, from a table of the repository."""
+
+    required_arguments = 1
+
+    def run(self):
+        path = Path(self.env.srcdir, self.arguments[0])
+        self.env.note_dependency(str(path))
+        if not path.is_file():
+            return [_absent()]
+        table = pd.read_csv(path)
+        bca = 100 * table.loc[table["method"] == "bca", "coverage"]
+        text = page.sentence_text(
+            "Over these simulations, {level:.0f} % BCa intervals held the true value between {low:.0f} and {high:.0f} "
+            "times in a hundred.",
+            level=100 * table["level"].iloc[0],
+            low=bca.min(),
+            high=bca.max(),
+        )
+        return [_raw(render.figure(explain.coverage_picture(table))), nodes.paragraph("", text)]
+
+
+class RuleLevels(SphinxDirective):
+    """The true level of the papers' significance rule and the smallest p, for some set sizes."""
+
+    def run(self):
+        from localbias.weat.inference import paper_rule_level, smallest_p
+
+        sizes = (3, 4, 5, 6, 8, 10, 25)
+        table = pd.DataFrame(
+            {
+                "words in X and in Y": sizes,
+                "called significant when there is nothing": [f"{100 * paper_rule_level(n, n):.1f} %" for n in sizes],
+                "smallest two-sided p": [f"{smallest_p(n, n):.2g}" for n in sizes],
+            }
+        )
+        return [_raw(_table_figure(page.table_html(table)))]
+
+
+def _raw(body: str) -> nodes.raw:
+    return nodes.raw("", body, format="html")
+
+
+def _absent() -> nodes.paragraph:
+    return nodes.paragraph("", "", nodes.emphasis(text=ABSENT), classes=["lb-absent"])
+
+
+def _table_figure(body: str, caption: str = "") -> str:
+    title = f"<figcaption>{caption}</figcaption>" if caption else ""
+    return f'<figure class="lb-table">{title}<div class="lb-table-box" tabindex="0">{body}</div></figure>'
 
 
 # --- what is copied beside the pages ----------------------------------------------------------
@@ -136,6 +186,8 @@ def setup(app):
     app.add_directive("finding", Finding)
     app.add_directive("measured", Measured)
     app.add_directive("effect-size-picture", EffectSizePicture)
+    app.add_directive("coverage-picture", CoveragePicture)
+    app.add_directive("rule-levels", RuleLevels)
     app.add_css_file("localbias.css")
     app.add_js_file("vega-bundle.js", loading_method="defer")
     app.add_js_file("localbias.js", loading_method="defer")

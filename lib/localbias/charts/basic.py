@@ -743,7 +743,7 @@ def _arrange(layers, table, y, facet, columns, height, *, description, title, su
     if not facet:
         return t.finish(alt.layer(*layers(table)).properties(height=height), **texts)
     longest = max(map(len, t.categories(table[y])), default=0)
-    width = max(120, int(t.WIDTH / columns) - 30 - min(7 * longest, 220))
+    width = max(120, int(t.WIDTH / columns) - 36 - min(7 * longest, 220))
     views = [
         alt.layer(*layers(table[table[facet].map(str) == name])).properties(
             height=height, width=width, title=alt.TitleParams(text=name, fontSize=12, fontWeight="bold")

@@ -1,4 +1,4 @@
-"""The chart that explains an effect size to a reader who meets one for the first time."""
+"""Charts that explain a measure to a reader who meets it for the first time."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from statistics import NormalDist
 import altair as alt
 import pandas as pd
 
+from localbias.charts import basic
 from localbias.charts import theme as t
 
 EXAMPLES = (0.0, 0.2, 0.5, 0.8, 1.2, 1.6)
@@ -66,7 +67,7 @@ def effect_size_picture(examples: tuple[float, ...] = EXAMPLES) -> alt.TopLevelM
                     legend=t.legend(names, "target set"),
                 ),
             ).properties(
-                width=204,
+                width=226,
                 height=84,
                 title=alt.TitleParams(
                     text=name,
@@ -86,4 +87,38 @@ def effect_size_picture(examples: tuple[float, ...] = EXAMPLES) -> alt.TopLevelM
         description=description,
         title="What an effect size looks like",
         fluid=False,
+    )
+
+
+def coverage_picture(table: pd.DataFrame) -> alt.TopLevelMixin:
+    """How often simulated intervals hold the true effect size.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns n_x, n_y, n_a, n_b, true_d, method, coverage, level: one row a simulation.
+    """
+    needed = ["n_x", "n_y", "n_a", "n_b", "true_d", "method", "coverage", "level"]
+    t.check(table, needed, chart="coverage_picture", description="needs its own columns")
+    shown = table.assign(
+        sizes=[f"{x}+{y}, {a}+{b}" for x, y, a, b in table[["n_x", "n_y", "n_a", "n_b"]].to_numpy().tolist()],
+        interval=table["method"].map(lambda m: {"bca": "BCa"}.get(m, m)),
+        truth=[f"true d = {d:.2g}" for d in table["true_d"]],
+        share=100 * table["coverage"],
+    )
+    level = float(table["level"].iloc[0])
+    return basic.dots(
+        shown,
+        "sizes",
+        "share",
+        colour="interval",
+        facet="truth",
+        columns=3,
+        reference=100 * level,
+        tooltip=["standard_error"] if "standard_error" in table else [],
+        title=f"How often a {100 * level:.0f} % interval holds the true effect size",
+        subtitle="Words in X + Y, in A + B; the line is what the interval promises.",
+        x_title="intervals that hold it (%)",
+        description="Dots for two kinds of interval at several set sizes and three true effect sizes, with a line at "
+        "the promised level. BCa intervals lie nearer to the line than percentile intervals when there is no effect.",
     )

@@ -26,17 +26,9 @@ INKS = {"ink": INK, "muted": MUTED, "grid": GRID, "axis": AXIS, "paper": PAPER}
 ON_LIGHT, ON_DARK = "#10171e", "#ffffff"
 """Text on a light and on a dark cell; never swapped, since the cell is not."""
 
-BLUE, ORANGE, TEAL, VIOLET, GREY, ROSE, OCHRE, SKY = (
-    "#2f78c4",
-    "#d9700d",
-    "#12917a",
-    "#9a5fc0",
-    "#7b8590",
-    "#d0487a",
-    "#a98600",
-    "#3f9fc9",
-)
-PALETTE = [BLUE, ORANGE, TEAL, VIOLET, ROSE, OCHRE, SKY, GREY]
+BLUE, ORANGE, TEAL, CRIMSON = "#2f78c4", "#d9700d", "#2f9a85", "#c7174f"
+VIOLET, PETROL, CORAL, GREY = "#6a56e0", "#0d7f9c", "#f0604f", "#7b8590"
+PALETTE = [BLUE, ORANGE, TEAL, CRIMSON, VIOLET, PETROL, CORAL, GREY]
 SHAPES = ["circle", "diamond", "square", "triangle-up", "triangle-down", "cross", "triangle-right", "triangle-left"]
 DIVERGING = ["#1d4f91", "#3f7fc1", "#86b3de", "#cfdfee", "#f1efec", "#f4d9bd", "#e8a566", "#cc6e1d", "#8f430c"]
 SEQUENTIAL = ["#f1efec", "#cfdfee", "#9cc1e4", "#6299d0", "#3572b4", "#1d4f91", "#10305e"]
