@@ -9,7 +9,7 @@ from scipy import stats
 
 import localbias.weat.run as run
 from localbias.errors import BadTable, UnknownName
-from localbias.weat import compare, judged
+from localbias.weat import compare, judged, studies, summary
 from test_weat_run import KnownEncoder
 
 
@@ -41,7 +41,7 @@ def test_pairs_join_what_both_sides_have():
 
 
 def test_changes_count_and_name_the_largest():
-    got = compare.changes(compare.side_by_side(TWO, "variant", "gt", "human"))
+    got = summary.changes(compare.side_by_side(TWO, "variant", "gt", "human"))
     assert (got["n"], got["same"], got["changed"], got["sign"], got["significance"]) == (3, 1, 2, 1, 1)
     assert got["mean_absolute"] == pytest.approx(1.4 / 3)
     assert (got["largest"], got["largest_from"], got["largest_to"]) == ("Thai, WEAT 1", 0.5, 1.4)
@@ -78,7 +78,7 @@ def test_agreement_is_scipys():
 
 
 def test_the_headline_counts_what_the_table_holds():
-    got = compare.headline(compare.labelled(compare.only(TWO, variant="gt")))
+    got = summary.headline(compare.labelled(compare.only(TWO, variant="gt")))
     assert (got["n"], got["n_q"], got["n_paper"], got["n_negative"], got["languages"]) == (3, 1, 1, 0, 2)
     assert (got["most"], got["most_n"], got["least"], got["least_n"]) == ("WEAT 1", 1, "WEAT 2", 0)
     assert (got["top"], got["top_d"], got["bottom"], got["bottom_d"]) == (
@@ -89,7 +89,7 @@ def test_the_headline_counts_what_the_table_holds():
     )
     assert got["median_width"] == pytest.approx(1.2) and got["paper_level"] == pytest.approx(0.1, abs=1e-3)
     with pytest.raises(BadTable, match="no effect"):
-        compare.headline(compare.labelled(TWO.iloc[[3]]))
+        summary.headline(compare.labelled(TWO.iloc[[3]]))
 
 
 def test_only_offers_the_nearest_value():
@@ -122,13 +122,13 @@ def test_tests_with_the_same_targets_are_paired():
     effects = {("zh", "weat12"): 0.1, ("zh", "weat12b"): 0.6, ("th", "weat12"): 0.2, ("th", "weat12b"): 0.1}
     table = results([(*key, "new", "m", "M5", d, 0.5) for key, d in effects.items()])
     pairs = compare.attribute_pairs(table, [["weat12", "weat12b"], []])
-    assert set(pairs["pair"]) == {"WEAT 12 and 12b"}
+    assert set(pairs["test_label"]) == {"WEAT 12 and 12b"}
     assert pairs.set_index("language")["difference"].round(9).to_dict() == {"zh": 0.5, "th": -0.1}
 
 
 def test_flags_are_counted_by_meaning():
     table = pd.DataFrame({"flags": ["2 repeated in X; 1 repeated in Y", "", "small sets (X 6); 1 repeated in A", None]})
-    got = compare.flag_counts(table).set_index("flag")
+    got = summary.flag_counts(table).set_index("flag")
     assert got.loc["a word stands twice in a set", ["rows", "share"]].tolist() == [2, 0.5]
     assert got.loc["a set has fewer than eight words", "rows"] == 1
 
@@ -142,12 +142,12 @@ def test_each_languages_own_models_make_one_family(monkeypatch):
         rows = rows.assign(p_two_sided=0.03, p_strict=0.015, p_min=0.001, statistic=0.1)
         return judged(rows.assign(flags=[[] for _ in range(len(rows))]))
 
-    monkeypatch.setattr(compare, "run_weat", fake)
-    got = compare.run_models(["th", "zh"], ["weat1"], "multi", methods=("M5",))
+    monkeypatch.setattr(studies, "run_weat", fake)
+    got = studies.run_models(["th", "zh"], ["weat1"], "multi", methods=("M5",))
     assert asked == [(("th", "zh"), "multi"), (("th",), "monsoon-nlp/bert-base-thai"), (("zh",), "bert-base-chinese")]
     assert got.groupby("kind")["family_size"].unique().map(list).to_dict() == {"monolingual": [2], "multilingual": [2]}
     with pytest.raises(BadTable, match="no monolingual model(.|\n)*fr"):
-        compare.run_models(["fr"], ["weat1"], "multi")
+        studies.run_models(["fr"], ["weat1"], "multi")
 
 
 @pytest.mark.mirror
@@ -173,7 +173,7 @@ def test_without_published_results_nothing_stands_beside_ours(monkeypatch):
 def test_translations_have_three_arms_and_the_starter_alone_one(monkeypatch):
     monkeypatch.setattr(run, "Encoder", KnownEncoder)
     keywords = {"methods": ("M5",), "n_resamples": 0, "progress": False}
-    three = compare.run_translations(["hi"], ["weat6"], "known", **keywords)
-    assert three["arm"].tolist() == list(compare.TRANSLATIONS.values())
-    one = compare.run_translations(["hi"], ["weat6"], "known", dataset="starter", **keywords)
+    three = studies.run_translations(["hi"], ["weat6"], "known", **keywords)
+    assert three["arm"].tolist() == list(studies.TRANSLATIONS.values())
+    one = studies.run_translations(["hi"], ["weat6"], "known", dataset="starter", **keywords)
     assert one["arm"].tolist() == ["written by a language model"]

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
-from localbias.data import has_words, published, resolve_dataset, sources
+from localbias.data import published, sources
 from localbias.errors import BadTable, unknown
-from localbias.registry import LANGUAGES, METHODS, MODELS, TESTS, monolingual_models
-from localbias.weat.inference import paper_rule_level
-from localbias.weat.run import FAMILY, judged, languages_of, run_weat, tests_of
-
-TRANSLATIONS = {"gt": "machine translation", "human": "human translation", "starter": "written by a language model"}
-"""Variant → what its words are, in the comparison of the paper's Figure 2."""
+from localbias.registry import LANGUAGES, METHODS, MODELS, TESTS
 
 KEYS = ("dataset", "language", "variant", "test", "model", "method", "protocol", "clean")
 SIDES = ("effect_size", "ci_low", "ci_high", "p_two_sided", "q_value", "significant_q", "flags")
@@ -161,12 +155,12 @@ def attribute_pairs(results: pd.DataFrame, pairs: Sequence[Sequence[str]]) -> pd
     Returns
     -------
     pandas.DataFrame
-        As :func:`labelled` :func:`side_by_side` by test, with ``pair`` naming the two ("WEAT 12 and 12b").
+        As :func:`labelled` :func:`side_by_side` by test; ``test_label`` names the two ("WEAT 12 and 12b").
     """
     parts = []
     for first, second in (pair for pair in pairs if pair):
         joined = side_by_side(results, "test", first, second)
-        parts.append(joined.assign(pair=f"WEAT {TESTS[first].number} and {TESTS[second].number}"))
+        parts.append(joined.assign(test_label=f"WEAT {TESTS[first].number} and {TESTS[second].number}"))
     if not parts:
         raise BadTable("no pair of tests is asked for", expected='pairs such as ["weat12", "weat12b"]', got=str(pairs))
     return labelled(together(*parts))
@@ -203,25 +197,6 @@ def agreement(one: pd.Series, other: pd.Series) -> dict[str, float]:
                     "mean_absolute": float(np.abs(difference).mean())}  # fmt: skip
 
 
-def overview(results: pd.DataFrame, by: Sequence[str] = ("test",)) -> pd.DataFrame:
-    """Per group: how many effects were computed, how many are significant, their mean and range.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns of ``by``, then tests, positive, significant_q, significant_q_negative, significant_paper,
-        mean_d, lowest_d, highest_d; in the table's order.
-    """
-    table = results.assign(
-        positive=results["effect_size"] > 0, negative_q=results["significant_q"] & (results["effect_size"] < 0)
-    )
-    return table.groupby(list(by), sort=False, as_index=False).agg(
-        tests=("effect_size", "count"), positive=("positive", "sum"), significant_q=("significant_q", "sum"),
-        significant_q_negative=("negative_q", "sum"), significant_paper=("significant_paper", "sum"),
-        mean_d=("effect_size", "mean"), lowest_d=("effect_size", "min"), highest_d=("effect_size", "max"),
-    )  # fmt: skip
-
-
 def only(results: pd.DataFrame, **wanted: object) -> pd.DataFrame:
     """The rows that have these values: ``only(results, method="M5", test="weat1")``.
 
@@ -235,157 +210,6 @@ def only(results: pd.DataFrame, **wanted: object) -> pd.DataFrame:
             raise unknown(f"{column.replace('_', ' ')} in these results", value, results[column].unique())
         results = results[results[column] == value]
     return results.reset_index(drop=True)
-
-
-def headline(results: pd.DataFrame) -> dict[str, object]:
-    """What a page says first about one figure's results (:func:`labelled`).
-
-    Returns
-    -------
-    dict
-        ``n`` effects, ``n_q``, ``n_paper``, ``n_negative`` (significant and below 0), ``paper_level`` (true level of
-        the papers' rule, mean over the rows), ``expected`` (false findings of that rule if there were
-        nothing), ``languages``, ``most``, ``most_n``, ``least``, ``least_n`` (tests with most and fewest significant
-        languages), ``top``, ``top_d``, ``bottom``, ``bottom_d`` (largest and smallest effect, named),
-        ``median_width`` of the intervals.
-    """
-    made = results.dropna(subset="effect_size")
-    if made.empty:
-        raise BadTable("no effect was computed", expected="rows with an effect size", got=f"{len(results)} rows",
-                       where="; ".join(results["flags"].unique()[:3]))  # fmt: skip
-    tests = overview(made, ["test_label"]).sort_values(["significant_q", "mean_d"], ascending=False, kind="stable")
-    top, bottom = made.loc[made["effect_size"].idxmax()], made.loc[made["effect_size"].idxmin()]
-    level = np.mean([paper_rule_level(x, y) for x, y in zip(made["n_x"], made["n_y"], strict=True)])
-    return {
-        "n": len(made), "n_q": int(made["significant_q"].sum()), "n_paper": int(made["significant_paper"].sum()),
-        "n_negative": int((made["significant_q"] & (made["effect_size"] < 0)).sum()), "paper_level": float(level),
-        "expected": float(level) * len(made), "languages": made["language"].nunique(),
-        "most": tests["test_label"].iloc[0], "most_n": int(tests["significant_q"].iloc[0]),
-        "least": tests["test_label"].iloc[-1], "least_n": int(tests["significant_q"].iloc[-1]),
-        "top": f"{top['language_name']}, {top['test_label']}", "top_d": float(top["effect_size"]),
-        "bottom": f"{bottom['language_name']}, {bottom['test_label']}", "bottom_d": float(bottom["effect_size"]),
-        "median_width": float((made["ci_high"] - made["ci_low"]).median()),
-    }  # fmt: skip
-
-
-def changes(pairs: pd.DataFrame) -> dict[str, object]:
-    """What differs in a :func:`side_by_side` table: counts, and the pair that differs most, named.
-
-    Returns
-    -------
-    dict
-        ``n`` pairs, ``same`` (difference 0), ``changed``, ``sign`` and ``significance`` (how many differ),
-        ``mean_absolute``, ``largest`` (name) and ``largest_from``, ``largest_to``.
-    """
-    if pairs.empty:
-        raise BadTable("no pair has an effect size on both sides", expected="pairs", got="none")
-    named = labelled(pairs)
-    named["test_label"] = named.get("test_label", f"{pairs['one'].iloc[0]} and {pairs['other'].iloc[0]}")
-    row = named.loc[named["difference"].abs().idxmax()]
-    return {
-        "n": len(pairs), "same": int((pairs["difference"] == 0).sum()),
-        "changed": int((pairs["difference"] != 0).sum()), "sign": int(pairs["sign_differs"].sum()),
-        "significance": int(pairs["significance_differs"].sum()),
-        "mean_absolute": float(pairs["difference"].abs().mean()),
-        "largest": f"{row['language_name']}, {row['test_label']}",
-        "largest_from": float(row["effect_size_one"]), "largest_to": float(row["effect_size_other"]),
-    }  # fmt: skip
-
-
-FLAG_KINDS = {
-    "repeated in": "a word stands twice in a set",
-    "in both X and Y": "a word stands in both target sets",
-    "in both A and B": "a word stands in both attribute sets",
-    "both target and attribute": "a word is target and attribute",
-    "without a vector": "a word has no vector",
-    "small sets": "a set has fewer than eight words",
-    "cannot be significant": "the sets are too small for any significant result",
-    "cannot pass Holm": "too small to pass Holm among the figure's tests",
-    "not computed": "not computed",
-    "no spread": "all words associate alike",
-    "bounds of p": "bounds of p wider than 1 %",
-}
-"""What stands in a flag → what it means."""
-
-
-def flag_counts(results: pd.DataFrame) -> pd.DataFrame:
-    """How many rows carry each kind of flag: columns flag, rows, share; the most frequent first."""
-    found = Counter(
-        meaning for flags in results["flags"].fillna("") for mark, meaning in FLAG_KINDS.items() if mark in flags
-    )
-    table = pd.DataFrame(found.most_common(), columns=["flag", "rows"])
-    return table.assign(share=table["rows"] / max(1, len(results)))
-
-
-# --------------------------------------------------------------------------------- whole comparisons
-
-
-def run_translations(
-    languages: Sequence[str] | str = "all", tests: Sequence[str] | str = "original",
-    model: str = "multilingual-e5-small", methods: Sequence[str] = ("M5",), dataset: str = "auto", **settings,
-) -> pd.DataFrame:  # fmt: skip
-    """The same tests with words translated by machine, by people, and written by a language model.
-
-    Runs the published machine ("gt") and human translations, where they are at hand, and the starter
-    lexicon; languages without one of them miss that arm.
-
-    Returns
-    -------
-    pandas.DataFrame
-        As :func:`localbias.weat.run_weat`, with a column ``arm`` of the names in ``TRANSLATIONS``.
-    """
-    tests, parts = tests_of(tests), []
-    asked = [("starter", "starter")]
-    if resolve_dataset(dataset) == "weathub":
-        asked = [("weathub", "gt"), ("weathub", "human"), *asked]
-    for name, variant in asked:
-        codes = languages_of(languages, tests, (variant,), name, leave_out=("en",))
-        codes = [c for c in codes if all(has_words(t, c, variant, name) for t in tests)]
-        if codes:
-            part = run_weat(codes, tests, model, methods, variant, name, **settings)
-            parts.append(part.assign(arm=TRANSLATIONS[variant]))
-    if not parts:
-        raise BadTable("no translation has these tests in these languages", expected=", ".join(TRANSLATIONS),
-                       got=f"languages {languages}, tests {', '.join(tests)}")  # fmt: skip
-    return pd.concat(parts, ignore_index=True)
-
-
-def run_models(
-    languages: Sequence[str] | str, tests: Sequence[str] | str, multilingual: str,
-    monolingual: Sequence[str] | str = "registry", methods: Sequence[str] = ("M5", "M10"), **settings,
-) -> pd.DataFrame:  # fmt: skip
-    """A multilingual model and monolingual ones on the same tests (WEATHub, section 4.2).
-
-    Parameters
-    ----------
-    monolingual : list of models, or "registry"
-        Models for the languages asked for, or each language's own model of the paper; then "all"
-        languages are those that have one.
-
-    Returns
-    -------
-    pandas.DataFrame
-        As :func:`localbias.weat.run_weat`, with a column ``kind`` ("multilingual", "monolingual"). Each
-        language's own models make one family for q together.
-    """
-    if monolingual != "registry":
-        models = [multilingual, *([monolingual] if isinstance(monolingual, str) else monolingual)]
-        results = run_weat(languages, tests, models, methods, **settings)
-    else:
-        own = monolingual_models()
-        codes = list(own) if languages == "all" else [languages] if isinstance(languages, str) else list(languages)
-        lacking = [code for code in codes if code not in own]
-        if lacking:
-            raise BadTable("no monolingual model is registered", where=", ".join(lacking), expected=", ".join(own),
-                           todo="name the models: monolingual=[…]")  # fmt: skip
-        results = pd.concat(
-            [run_weat(codes, tests, multilingual, methods, **settings)]
-            + [run_weat([code], tests, own[code], methods, **settings) for code in codes],
-            ignore_index=True,
-        )
-    results["kind"] = np.where(results["model"] == multilingual, "multilingual", "monolingual")
-    family = [name for name in FAMILY if name != "model" or monolingual != "registry"]
-    return judged(results, settings.get("alpha", 0.05), [*family, "kind"])
 
 
 def beside_published(results: pd.DataFrame, model: str = "auto") -> pd.DataFrame:

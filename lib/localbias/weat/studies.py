@@ -1,0 +1,84 @@
+"""Whole comparisons of the book: the same tests with other translations, or by other models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from localbias.data import dataset_label, has_words, resolve_dataset
+from localbias.errors import BadTable
+from localbias.registry import monolingual_models
+from localbias.weat.run import FAMILY, judged, languages_of, run_weat, tests_of
+
+TRANSLATIONS = {"gt": "machine translation", "human": "human translation", "starter": "written by a language model"}
+"""Variant → what its words are, in the comparison of the paper's Figure 2."""
+
+
+def run_translations(
+    languages: Sequence[str] | str = "all", tests: Sequence[str] | str = "original",
+    model: str = "multilingual-e5-small", methods: Sequence[str] = ("M5",), dataset: str = "auto", **settings,
+) -> pd.DataFrame:  # fmt: skip
+    """The same tests with words translated by machine, by people, and written by a language model.
+
+    Runs the published machine ("gt") and human translations, where they are at hand (or the list that
+    ``dataset`` names), and the starter lexicon; languages without one of them miss that arm.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As :func:`localbias.weat.run_weat`, with a column ``arm`` of the names in ``TRANSLATIONS``.
+    """
+    tests, parts = tests_of(tests), []
+    dataset = resolve_dataset(dataset)
+    own = {"weathub": [("weathub", "gt"), ("weathub", "human")], "starter": []}.get(dataset, [(dataset, "all")])
+    asked = [*own, ("starter", "starter")]
+    for name, variant in asked:
+        codes = languages_of(languages, tests, (variant,), name, leave_out=("en",))
+        codes = [c for c in codes if all(has_words(t, c, variant, name) for t in tests)]
+        if codes:
+            part = run_weat(codes, tests, model, methods, variant, name, **settings)
+            parts.append(part.assign(arm=TRANSLATIONS.get(variant, dataset_label(name))))
+    if not parts:
+        raise BadTable("no translation has these tests in these languages", expected=", ".join(TRANSLATIONS),
+                       got=f"languages {languages}, tests {', '.join(tests)}")  # fmt: skip
+    return pd.concat(parts, ignore_index=True)
+
+
+def run_models(
+    languages: Sequence[str] | str, tests: Sequence[str] | str, multilingual: str,
+    monolingual: Sequence[str] | str = "registry", methods: Sequence[str] = ("M5", "M10"), **settings,
+) -> pd.DataFrame:  # fmt: skip
+    """A multilingual model and monolingual ones on the same tests (WEATHub, section 4.2).
+
+    Parameters
+    ----------
+    monolingual : list of models, or "registry"
+        Models for the languages asked for, or each language's own model of the paper; then "all"
+        languages are those that have one.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As :func:`localbias.weat.run_weat`, with a column ``kind`` ("multilingual", "monolingual"). Each
+        language's own models make one family for q together.
+    """
+    if monolingual != "registry":
+        models = [multilingual, *([monolingual] if isinstance(monolingual, str) else monolingual)]
+        results = run_weat(languages, tests, models, methods, **settings)
+    else:
+        own = monolingual_models()
+        codes = list(own) if languages == "all" else [languages] if isinstance(languages, str) else list(languages)
+        lacking = [code for code in codes if code not in own]
+        if lacking:
+            raise BadTable("no monolingual model is registered", where=", ".join(lacking), expected=", ".join(own),
+                           todo="name the models: monolingual=[…]")  # fmt: skip
+        results = pd.concat(
+            [run_weat(codes, tests, multilingual, methods, **settings)]
+            + [run_weat([code], tests, own[code], methods, **settings) for code in codes],
+            ignore_index=True,
+        )
+    results["kind"] = np.where(results["model"] == multilingual, "multilingual", "monolingual")
+    family = [name for name in FAMILY if name != "model" or monolingual != "registry"]
+    return judged(results, settings.get("alpha", 0.05), [*family, "kind"])
