@@ -12,6 +12,7 @@ from localbias.data.lexicon import WordSets, word_table
 from localbias.data.mistranslations import COLUMNS, located, mistranslations
 from localbias.data.tidy import COLUMNS as TIDY
 from localbias.errors import BadTable, SourceUnavailable, UnknownName
+from localbias.registry import LANGUAGES
 
 
 def table_of(language="es", test="weat1", dataset="made", variant="user", **sets):
@@ -181,14 +182,19 @@ def doubts(path, *rows):
     return path
 
 
+PANSY = ("th", "weat1", "flowers", "pansy", "กะเทย", "transgender person", "certain", "", "human")
+
+
 def test_mistranslations_are_read_strictly(tmp_path):
-    path = doubts(tmp_path / "m.csv", ("th", "weat1", "X", "", "pansy", "กะเทย", "transgender", "certain", ""),
-                  ("hi", "weat1", "insects", "3", "hornet", "सींग", "horn", "likely", "x"))  # fmt: skip
+    path = doubts(tmp_path / "m.csv", PANSY,
+                  ("hi", "weat1", "insects", "hornet", "सींग", "horn", "likely", "x", "gt human"),
+                  ("hi", "weat7", "math", "calculus", "पथरी", "stone", "certain", "", "gt"))  # fmt: skip
     table = mistranslations(path)
-    assert list(table["language"]) == ["hi", "th"]
-    assert list(table["set"]) == ["Y", "X"] and list(table["position"]) == [3, 0]
+    assert list(table["confidence"]) == ["certain", "likely", "certain"], "by language, surest first"
+    assert list(table["role"]) == ["X", "Y", "X"]
     assert mistranslations(path, ["th"])["word"].tolist() == ["กะเทย"]
-    for column, value in (("confidence", "sure"), ("test", "weat99"), ("set", "Q"), ("word", ""), ("position", "x")):
+    faults = {"confidence": "sure", "test": "weat99", "category": "birds", "word": "", "variant": "all", "meaning": " "}
+    for column, value in faults.items():
         broken = pd.read_csv(path, dtype=str, keep_default_na=False)
         broken.loc[1, column] = value
         broken.to_csv(tmp_path / "b.csv", index=False)
@@ -200,13 +206,21 @@ def test_mistranslations_are_read_strictly(tmp_path):
 
 @pytest.mark.mirror
 def test_doubts_are_found_wherever_their_set_is_used(tmp_path):
-    """Pansy stands for itself in weat1's three lists; a word of the pleasant set also in weat2, 12b and 13b."""
-    path = doubts(tmp_path / "m.csv", ("th", "weat1", "X", "", "pansy", "กะเทย", "transgender", "certain", ""),
-                  ("th", "weat1", "X", "", "pansy", "ไม่มี", "none", "possible", ""))  # fmt: skip
-    table = located(mistranslations(path))
-    assert set(table["tests"]) == {"weat1", ""}
-    assert table.loc[table["word"] == "ไม่มี", "lists"].tolist() == [0]
-    assert table.loc[table["word"] == "กะเทย", "lists"].item() >= 1
+    """By brute force: pansy's word stands in weat1 only, a pleasant word of the machine in weat1 and weat2."""
+    pleasant = word_table("weathub", ["th"], ["weat1"], ["gt"]).query("role == 'A'")["word"].iloc[0]
+    path = doubts(tmp_path / "m.csv", PANSY, (*PANSY[:4], "ไม่มี", *PANSY[5:]),
+                  ("th", "weat1", "pleasant", "caress", pleasant, "?", "possible", "", "gt"))  # fmt: skip
+    table = located(mistranslations(path)).set_index("word")
+    assert table.at["กะเทย", "tests"] == "weat1" and table.at["กะเทย", "lists"] >= 1
+    assert table.at["ไม่มี", "lists"] == 0 and table.at["ไม่มี", "tests"] == ""
+    every = word_table("weathub", ["th"])
+    holding = every[(every["word"] == pleasant) & every["test"].isin(["weat1", "weat2", "weat12b", "weat13b"])]
+    assert table.at[pleasant, "lists"] == len(holding[["variant", "test"]].drop_duplicates()) == 2
+
+
+def test_the_projects_own_list_is_well_formed():
+    table = mistranslations()
+    assert len(table) > 100 and set(table["language"]) <= set(LANGUAGES) - {"en"}
 
 
 # -- the published lists and the starter --------------------------------------------------------------------

@@ -18,7 +18,8 @@ from localbias.errors import BadTable, SourceUnavailable
 from localbias.files import project_root
 from localbias.registry import TESTS
 
-COLUMNS = ("language", "test", "set", "position", "english", "word", "meaning", "confidence", "note")
+COLUMNS = ("language", "test", "category", "english", "word", "meaning", "confidence", "note", "variant")
+VARIANTS = ("gt", "human", "gt human")
 CONFIDENCE = ("certain", "likely", "possible")
 """How sure the list is, surest first."""
 
@@ -36,8 +37,9 @@ def mistranslations(path: str | Path | None = None, languages: Iterable[str] | N
     Returns
     -------
     pandas.DataFrame
-        language, test, set (X, Y, A or B), position (0 when not given), english (the word translated), word
-        (as published), meaning (what it means), confidence ("certain", "likely", "possible"), note.
+        language, test (the first that uses the set), category (the registry's name of the set), role (X, Y, A or
+        B), english (the word translated), word (as given), meaning (what it means), confidence ("certain",
+        "likely", "possible"), note, variant ("gt": machine, "human", or both); surest first within a language.
 
     Raises
     ------
@@ -60,32 +62,31 @@ def mistranslations(path: str | Path | None = None, languages: Iterable[str] | N
 
 
 def _checked(table: pd.DataFrame, path: Path) -> pd.DataFrame:
-    table = table.rename(columns={"role": "set"})
-    lacking = [name for name in COLUMNS if name not in table and name not in ("position", "note")]
+    lacking = [name for name in COLUMNS if name not in table]
     if lacking:
         raise BadTable("the list of mistranslations lacks columns", where=str(path), expected=", ".join(COLUMNS),
                        got=", ".join(table.columns), todo="add " + ", ".join(lacking))
-    table = table.reindex(columns=list(COLUMNS), fill_value="").apply(lambda column: column.str.strip())
-    table["set"] = [_role(test, name) for test, name in zip(table["test"], table["set"], strict=True)]
+    table = table[list(COLUMNS)].apply(lambda column: column.str.strip())
+    roles = [_role(test, name) for test, name in zip(table["test"], table["category"], strict=True)]
+    table.insert(3, "role", roles)
     rules = {
-        "test": table["test"].isin(TESTS), "set": table["set"].isin(ROLES), "word": table["word"] != "",
+        "test": table["test"].isin(TESTS), "category": table["role"].isin(ROLES), "word": table["word"] != "",
         "english": table["english"] != "", "meaning": table["meaning"] != "",
-        "confidence": table["confidence"].isin(CONFIDENCE), "position": table["position"].str.fullmatch(r"\d*"),
+        "confidence": table["confidence"].isin(CONFIDENCE), "variant": table["variant"].isin(VARIANTS),
     }
     for name, good in rules.items():
         if not good.all():
             row = int((~good).to_numpy().argmax())
             raise BadTable("a cell of the list of mistranslations is not right",
                            where=f"{path}, row {row + 2}, column {name}", got=repr(table[name].iat[row]))
-    table["position"] = pd.to_numeric(table["position"].replace("", "0")).astype(int)
     order = table["confidence"].map(CONFIDENCE.index)
     return table.loc[order.sort_values(kind="stable").index].sort_values("language", kind="stable")
 
 
-def _role(test: str, name: str) -> str:
-    """A role given as a letter or as the registry's set name."""
+def _role(test: str, category: str) -> str:
+    """The role of a set of a test by the registry's name of it; "" when the test has no such set."""
     names = {title: role for role, title in TESTS[test].sets.items()} if test in TESTS else {}
-    return names.get(name.lower(), name.upper())
+    return names.get(category, "")
 
 
 def located(table: pd.DataFrame, dataset: str = "weathub") -> pd.DataFrame:
@@ -106,8 +107,8 @@ def located(table: pd.DataFrame, dataset: str = "weathub") -> pd.DataFrame:
     ):
         if test in TESTS:
             keys.setdefault((language, TESTS[test].sets[role], folded(word)), []).append((test, variant))
-    found = [sorted(set(keys.get((language, TESTS[test].sets[role], folded(word)), [])))
-             for language, test, role, word in table[["language", "test", "set", "word"]].itertuples(index=False)]
+    found = [sorted(set(keys.get((language, category, folded(word)), [])))
+             for language, category, word in table[["language", "category", "word"]].itertuples(index=False)]
     return table.assign(
         lists=[len(hits) for hits in found],
         tests=[" ".join(dict.fromkeys(test for test, _ in hits)) for hits in found],

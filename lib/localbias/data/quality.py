@@ -82,8 +82,8 @@ def audit(
 
 def _lists(table: pd.DataFrame) -> dict[tuple, dict[str, list[tuple]]]:
     """(dataset, language, variant, test) → role → its (word, source, tab, row) in order."""
-    traced = table.reindex(columns=[*table.columns, *(name for name in TRACE if name not in table)])
-    traced = traced.fillna({"source": "", "tab": "", "row": 0})[[*LIST, "role", "word", *TRACE]]
+    blank = {name: empty for name, empty in zip(TRACE, ("", "", 0), strict=True) if name not in table}
+    traced = table.assign(**blank)[[*LIST, "role", "word", *TRACE]]
     lists: dict[tuple, dict[str, list[tuple]]] = {}
     for *key, role, word, source, tab, row in traced.itertuples(index=False, name=None):
         lists.setdefault(tuple(key), {}).setdefault(role, []).append((word, source, tab, int(row)))
