@@ -119,10 +119,21 @@ def sensitivities(rho: pd.DataFrame, *, description: str, title: str = "", subti
     """
     order = list(rho.groupby("method")["rho"].mean().sort_values(ascending=False).index)
     table = rho.assign(language=_names(rho.language), milli=1000 * rho.rho, what=rho.method.map(_method_title))
-    table = _sorted(table, "method", order).sort_values("language", kind="stable")
-    table = _sorted(table, "method", order)
-    return basic.heat_map(table, "method", "language", "milli", description=description, title=title, subtitle=subtitle,
-                          diverging=False, number=".0f", value_title="ρ × 1000", tooltip=["what"], cell=52)  # fmt: skip
+    table = _sorted(table.sort_values("language", kind="stable"), "method", order)
+    return basic.heat_map(
+        table,
+        "method",
+        "language",
+        "milli",
+        description=description,
+        title=title,
+        subtitle=subtitle,
+        diverging=False,
+        number=".0f",
+        value_title="ρ × 1000",
+        tooltip=["what"],
+        cell=52,
+    )
 
 
 def translations(
@@ -134,15 +145,32 @@ def translations(
     table = cells.assign(size=cells.d.abs(), translation=cells.source.map(sides), language=_names(cells.language))
     table = table.groupby(["language", "translation"], as_index=False)["size"].mean()
     table = table.sort_values(["language", "translation"], ascending=[True, False], kind="stable")
-    return basic.paired(table, "language", "size", "translation", description=description, title=title,
-                        subtitle=subtitle, x_title="mean |d| of six tests", pair_title="translation",
-                        reference=None)  # fmt: skip
+    return basic.paired(
+        table,
+        "language",
+        "size",
+        "translation",
+        description=description,
+        title=title,
+        subtitle=subtitle,
+        x_title="mean |d| of six tests",
+        pair_title="translation",
+        reference=None,
+    )
 
 
 def effect_sizes(
-    results: pd.DataFrame, *, family: str, group: str, method: str, description: str, source: str | None = None,
-    title: str = "", subtitle: str = "", significant_title: str = "significant",
-) -> alt.LayerChart:  # fmt: skip
+    results: pd.DataFrame,
+    *,
+    family: str,
+    group: str,
+    method: str,
+    description: str,
+    source: str | None = None,
+    title: str = "",
+    subtitle: str = "",
+    significant_title: str = "significant",
+) -> alt.LayerChart:
     """d of every language and test for one model and method (WEATHub, Figures 3, 5 and Table 4).
 
     Parameters
@@ -157,30 +185,65 @@ def effect_sizes(
     cells = _choose(results, family=family, group=group, method=method, source=source)
     table = cells.assign(language=_names(cells.language), weat=cells.test.map(_test_title))
     table = _sorted(table.sort_values("language", kind="stable"), "test", list(TESTS))
-    return basic.heat_map(table, "weat", "language", "d", description=description, title=title, subtitle=subtitle,
-                          significant="significant", domain=(-2, 2), value_title="effect size d",
-                          tooltip=["p", "flags"], significant_title=significant_title, cell=52)  # fmt: skip
+    return basic.heat_map(
+        table,
+        "weat",
+        "language",
+        "d",
+        description=description,
+        title=title,
+        subtitle=subtitle,
+        significant="significant",
+        domain=(-2, 2),
+        value_title="effect size d",
+        tooltip=["p", "flags"],
+        significant_title=significant_title,
+        cell=52,
+    )
 
 
 def models_compared(
-    results: pd.DataFrame, *, languages: Sequence[str], method: str, description: str, source: str = "all",
-    title: str = "", subtitle: str = "",
-) -> alt.TopLevelMixin:  # fmt: skip
+    results: pd.DataFrame,
+    *,
+    languages: Sequence[str],
+    method: str,
+    description: str,
+    source: str = "all",
+    title: str = "",
+    subtitle: str = "",
+) -> alt.TopLevelMixin:
     """d of the six original tests for every model, language by language (WEATHub, Figures 4 and 18)."""
     cells = _choose(results, family="original", method=method, source=source, language=list(languages))
     cells = cells[cells.group != "fastText"]
     groups = [g for g in ("XLM-R", "DistilmBERT", "IndicBERT", "monolingual") if g in set(cells.group)]
     table = cells.assign(weat=cells.test.map(_test_title), language=_names(cells.language))
     table = _sorted(_sorted(table, "group", groups), "test", list(TESTS)).sort_values("language", kind="stable")
-    return basic.dots(table, "weat", "d", colour="group", facet="language", columns=3, description=description,
-                      title=title, subtitle=subtitle, x_title="effect size d", colour_title="model",
-                      tooltip=["p"])  # fmt: skip
+    return basic.dots(
+        table,
+        "weat",
+        "d",
+        colour="group",
+        facet="language",
+        columns=3,
+        description=description,
+        title=title,
+        subtitle=subtitle,
+        x_title="effect size d",
+        colour_title="model",
+        tooltip=["p"],
+    )
 
 
 def atlas(
-    results: pd.DataFrame, *, family: str, group: str, description: str, source: str | None = None, title: str = "",
+    results: pd.DataFrame,
+    *,
+    family: str,
+    group: str,
+    description: str,
+    source: str | None = None,
+    title: str = "",
     subtitle: str = "",
-) -> alt.TopLevelMixin:  # fmt: skip
+) -> alt.TopLevelMixin:
     """Every method beside every other: languages down, tests across, one panel a method (Figures 6–18)."""
     used = ["language", "weat", "method", "d", "p", "significant"]
     cells = _choose(results, family=family, group=[group, "fastText"], source=source)
@@ -189,21 +252,27 @@ def atlas(
     t.check(table, used, chart="atlas", description=description)
     tests, methods = t.categories(table.weat), [m for m in METHODS if m in set(table.method)]
     base = alt.Chart().encode(
-        x=alt.X(field="weat", type="nominal", sort=tests, axis=alt.Axis(title=None, labelAngle=0, orient="top",
-                                                                          labelFontSize=9)),
+        x=alt.X(
+            field="weat",
+            type="nominal",
+            sort=tests,
+            axis=alt.Axis(title=None, labelAngle=0, orient="top", labelFontSize=9),
+        ),
         y=alt.Y(field="language", type="nominal", sort=t.categories(table.language), axis=alt.Axis(title=None)),
         tooltip=t.tooltips(table, used),
-    )  # fmt: skip
+    )
     scale = alt.Scale(domain=[-2, 2], range=t.DIVERGING, clamp=True, interpolate="lab")
-    legend = alt.Legend(title="effect size d", orient="top", direction="horizontal", gradientLength=180,
-                        gradientThickness=9)  # fmt: skip
+    legend = alt.Legend(
+        title="effect size d", orient="top", direction="horizontal", gradientLength=180, gradientThickness=9
+    )
     filled = base.mark_rect().encode(color=alt.Color(field="d", type="quantitative", scale=scale, legend=legend))
     dots = base.transform_filter("datum.significant").mark_point(size=6, filled=True, color=t.ON_LIGHT, opacity=0.9)
     panel = alt.layer(filled, dots).properties(width=alt.Step(11), height=alt.Step(13))
     chart = panel.facet(
-        column=alt.Column(field="method", type="nominal", sort=methods, title=None), spacing=6,
+        column=alt.Column(field="method", type="nominal", sort=methods, title=None),
+        spacing=6,
         data=t.data(table, used),
-    )  # fmt: skip
+    )
     note = f"{subtitle} · ● significant" if subtitle else "● significant"
     return t.finish(chart, description=description, title=title, subtitle=note, fluid=False)
 

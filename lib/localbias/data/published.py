@@ -249,17 +249,58 @@ def rho(variances: pd.DataFrame) -> pd.DataFrame:
     return out.loc[:, ["language", "method", "rho", "n_sets"]]
 
 
+PAPER_COLUMNS = ("paper", "table", "row", "column", "value", "status", "language", "group", "method", "source", "test",
+                 "note")  # fmt: skip
+STATUSES = ("printed", "reported elsewhere", "from the result file", "not found")
+"""How a printed value is known; see ``data/papers/README.md``."""
+
+
 def paper_tables() -> pd.DataFrame:
     """What the papers print in their tables, as far as it could be consulted.
 
     Returns
     -------
     DataFrame
-        ``paper`` (WEATHub | FilBBQ), ``table``, ``row``, ``column``, ``value`` (as printed, text),
-        ``status`` (how the value is known; see ``data/papers/README.md``), ``note``.
+        Columns :data:`PAPER_COLUMNS`, all text: ``paper`` (WEATHub | FilBBQ), ``table``, ``row``,
+        ``column``, ``value`` (as printed), ``status`` (:data:`STATUSES`), the keys of the published cell
+        where there is one, ``note``.
+
+    Raises
+    ------
+    BadTable
+        When the files are missing, or a status is unknown.
     """
     folder = project_root() / "data" / "papers"
     parts = [pd.read_csv(f, dtype=str, keep_default_na=False) for f in sorted(folder.glob("*_tables.csv"))]
     if not parts:
         raise BadTable("the papers' tables are missing", expected="data/papers/*_tables.csv", got=f"none in {folder}")
-    return pd.concat(parts, ignore_index=True)
+    table = pd.concat(parts, ignore_index=True).reindex(columns=list(PAPER_COLUMNS)).fillna("")
+    if strange := set(table["status"]) - set(STATUSES):
+        raise BadTable("a printed value has an unknown status", expected=", ".join(STATUSES), got=", ".join(strange))
+    return table
+
+
+def check_printed(printed: pd.DataFrame, results: pd.DataFrame) -> pd.DataFrame:
+    """The printed values beside the cells of the result files that they name.
+
+    Parameters
+    ----------
+    printed : DataFrame
+        As :func:`paper_tables` returns; rows without ``test`` are left out.
+    results : DataFrame
+        As :func:`published_results` returns.
+
+    Returns
+    -------
+    DataFrame
+        The rows of ``printed`` with ``file_value`` (d, NaN when no cell is there) and ``matches``:
+        equal at the printed number of decimals.
+    """
+    keys = ["language", "group", "method", "source", "test"]
+    named = printed[printed.test != ""]
+    cells = results.drop_duplicates(keys).set_index(keys)["d"]
+    found = cells.reindex(pd.MultiIndex.from_frame(named[keys])).to_numpy()
+    decimals = named["value"].str.extract(r"\.(\d+)", expand=False).fillna("").str.len()
+    said = pd.to_numeric(named["value"], errors="coerce").to_numpy()
+    matches = [abs(round(f, n) - v) < 1e-9 for f, v, n in zip(found, said, decimals, strict=True)]
+    return named.assign(file_value=found, matches=matches)

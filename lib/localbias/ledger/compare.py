@@ -30,9 +30,16 @@ from localbias.ledger.settings import Settings
 
 
 def paired(
-    table: pd.DataFrame, settings: Settings, *, by: str, left: str, right: str | Sequence[str], column: str = "abs_d",
-    wording: str = "most", unit: str | list = "language",
-) -> Finding:  # fmt: skip
+    table: pd.DataFrame,
+    settings: Settings,
+    *,
+    by: str,
+    left: str,
+    right: str | Sequence[str],
+    column: str = "abs_d",
+    wording: str = "most",
+    unit: str | list = "language",
+) -> Finding:
     """Is ``column`` larger on the left than on the right side of ``by``, language by language?
 
     Cells are matched by test, method, source and language (several right sides: their mean); a unit's
@@ -65,14 +72,29 @@ def paired(
     else:
         verdict = HOLDS if beyond else PART if value > 0 and ahead / len(per) > settings.most else NOT
     units = unit if isinstance(unit, str) else " × ".join(unit)
-    return Finding(verdict, f"{ahead} of {len(per)} ({units}); mean difference {value:+.2f}", value, low, high, p,
-                   f"{len(per) / 2:g} of {len(per)}", len(per), cells.reset_index())  # fmt: skip
+    cells = cells.rename(columns={"left": left, "right": " / ".join(sides)})
+    return Finding(
+        verdict,
+        f"{ahead} of {len(per)} ({units}); mean difference {value:+.2f}",
+        value,
+        low,
+        high,
+        p,
+        f"{len(per) / 2:g} of {len(per)}",
+        len(per),
+        cells.reset_index(),
+    )
 
 
 def order(
-    table: pd.DataFrame, settings: Settings, *, by: str, column: str, first: Sequence[str] = (),
+    table: pd.DataFrame,
+    settings: Settings,
+    *,
+    by: str,
+    column: str,
+    first: Sequence[str] = (),
     last: Sequence[str] = (),
-) -> Finding:  # fmt: skip
+) -> Finding:
     """A claim about ranks: are these the ``first`` (in this order), these the ``last``, of ``by``?
 
     The claim is taken apart into pairs, "a before b", judged by the mean over languages. It holds when
@@ -89,17 +111,31 @@ def order(
     rows = []
     for a, b in pairs:
         difference = (wide[a] - wide[b]).dropna()
-        rows.append({"before": a, "after": b, "mean difference": difference.mean(), "languages": len(difference),
-                     "languages ahead": int((difference > 0).sum()), "p": sign_test(difference)})  # fmt: skip
+        rows.append(
+            {
+                "before": a,
+                "after": b,
+                "mean difference": difference.mean(),
+                "languages": len(difference),
+                "languages ahead": int((difference > 0).sum()),
+                "p": sign_test(difference),
+            }
+        )
     evidence = pd.DataFrame(rows)
     right = evidence["mean difference"] > 0
     value = float(right.mean())
     sure = (right & (evidence.p < settings.alpha)).all()
     means = wide.mean().sort_values(ascending=False, kind="stable")
     verdict = HOLDS if sure else PART if value >= 0.5 else NOT
-    return Finding(verdict, f"{right.sum()} of {len(pairs)} pairs; order found: {' > '.join(means.index)}", value,
-                   p=float(evidence.p.max()), chance=f"{len(pairs) / 2:g} of {len(pairs)} pairs", n=len(wide),
-                   evidence=evidence)  # fmt: skip
+    return Finding(
+        verdict,
+        f"{right.sum()} of {len(pairs)} pairs; order found: {' > '.join(means.index)}",
+        value,
+        p=float(evidence.p.max()),
+        chance=f"{len(pairs) / 2:g} of {len(pairs)} pairs",
+        n=len(wide),
+        evidence=evidence,
+    )
 
 
 def consistent(table: pd.DataFrame, settings: Settings, *, by: str, column: str) -> Finding:
@@ -125,8 +161,16 @@ def consistent(table: pd.DataFrame, settings: Settings, *, by: str, column: str)
     top = wide.idxmax(axis=1).value_counts()
     verdict = HOLDS if low > 0.7 else PART if value > 0.5 else NOT
     figure = f"Kendall's W {value:.2f}; {top.index[0]} is first in {top.iloc[0]} of {m} languages"
-    return Finding(verdict, figure, value, float(low), float(high), chance=f"W about {1 / m:.2f}", n=m,
-                   evidence=wide.rank(axis=1, ascending=False).reset_index())  # fmt: skip
+    return Finding(
+        verdict,
+        figure,
+        value,
+        float(low),
+        float(high),
+        chance=f"W about {1 / m:.2f}",
+        n=m,
+        evidence=wide.rank(axis=1, ascending=False).reset_index(),
+    )
 
 
 def gap(
@@ -139,16 +183,20 @@ def gap(
     """
     per = table.groupby("language")[column].mean()
     inside = per.index.isin(members)
-    if inside.sum() == 0 or inside.all():
-        return cannot_tell(table, settings, reason="no languages to compare")
+    if lacking := sorted(set(members) - set(per.index)):
+        return cannot_tell(table, settings, reason=f"no cell is left for {', '.join(lacking)}")
+    if inside.all():
+        return cannot_tell(table, settings, reason="no other languages to compare with")
     sign = -1.0 if expect == "lower" else 1.0
     value = float(per[inside].mean() - per[~inside].mean())
     p = _permuted(per.to_numpy(), inside, sign, settings)
     verdict = HOLDS if sign * value > 0 and p < settings.alpha else PART if sign * value > 0 else NOT
     ranks = per.rank(ascending=expect == "lower").astype(int)
     places = ", ".join(f"{k} {ranks[k]}" for k in sorted(per.index[inside]))
-    figure = (f"mean {per[inside].mean():.2f} against {per[~inside].mean():.2f} elsewhere; rank among {len(per)}, "
-              f"{'lowest' if expect == 'lower' else 'highest'} first: {places}")  # fmt: skip
+    figure = (
+        f"mean {per[inside].mean():.2f} against {per[~inside].mean():.2f} elsewhere; rank among {len(per)}, "
+        f"{'lowest' if expect == 'lower' else 'highest'} first: {places}"
+    )
     evidence = per.rename("mean").reset_index().assign(named=inside)
     return Finding(verdict, figure, value, p=p, chance="no difference", n=len(per), evidence=evidence)
 
@@ -175,8 +223,15 @@ def extreme(table: pd.DataFrame, settings: Settings, *, language: str) -> Findin
     p = float(binom.sf(hits - 1, n, rate))
     verdict = HOLDS if p < settings.alpha else PART if hits > rate * n else NOT
     ranks = wide.rank(axis=1, ascending=False)[[language]].rename(columns={language: "rank"})
-    return Finding(verdict, f"highest in {top.sum()}, lowest in {bottom.sum()} of {n} tests", hits / n, p=p, n=n,
-                   chance=f"{rate * n:.1f} of {n} tests", evidence=ranks.reset_index())  # fmt: skip
+    return Finding(
+        verdict,
+        f"highest in {top.sum()}, lowest in {bottom.sum()} of {n} tests",
+        hits / n,
+        p=p,
+        n=n,
+        chance=f"{rate * n:.1f} of {n} tests",
+        evidence=ranks.reset_index(),
+    )
 
 
 def alike(table: pd.DataFrame, settings: Settings, *, left: str, right: str, by: str = "test") -> Finding:
@@ -198,8 +253,17 @@ def alike(table: pd.DataFrame, settings: Settings, *, left: str, right: str, by:
     spread = np.sqrt((x**2).sum(1) * (y**2).sum(1))
     low, high = np.percentile((x * y).sum(1)[spread > 0] / spread[spread > 0], [tail, 100 - tail])
     verdict = HOLDS if low > 0 else PART if value > 0 else NOT
-    return Finding(verdict, f"Spearman's ρ {value:+.2f} between {left} and {right} over {len(both)} languages", value,
-                   float(low), float(high), p, "ρ about 0", len(both), both.reset_index())  # fmt: skip
+    return Finding(
+        verdict,
+        f"Spearman's ρ {value:+.2f} between {left} and {right} over {len(both)} languages",
+        value,
+        float(low),
+        float(high),
+        p,
+        "ρ about 0",
+        len(both),
+        both.reset_index(),
+    )
 
 
 def _ranked(rows: np.ndarray) -> np.ndarray:
@@ -224,24 +288,41 @@ def opposite(
             mine, other = cell["d", left], cell["d", side]
             if pd.notna(mine) and pd.notna(other):
                 both = bool(cell["significant", left]) and bool(cell["significant", side])
-                rows.append({"language": place[0], "test": place[1], "left": left, "d left": mine, "right": side,
-                             "d right": other, "opposite": mine * other < 0, "both significant": both,
-                             "difference": abs(mine - other)})  # fmt: skip
+                rows.append(
+                    {
+                        "language": place[0],
+                        "test": place[1],
+                        "left": left,
+                        "d left": mine,
+                        "right": side,
+                        "d right": other,
+                        "opposite": mine * other < 0,
+                        "both significant": both,
+                        "difference": abs(mine - other),
+                    }
+                )
     if not rows:
         return cannot_tell(table, settings, reason=f"no test has both {left} and {' or '.join(sides)}")
     evidence = pd.DataFrame(rows)
     if same:
         met = evidence.difference <= settings.same
         verdict = HOLDS if met.all() else PART if met.mean() > settings.most else NOT
-        figure = (f"{met.sum()} of {len(met)} comparisons differ by at most {settings.same:g}; "
-                  f"largest difference {evidence.difference.max():.2f}")  # fmt: skip
+        figure = (
+            f"{met.sum()} of {len(met)} comparisons differ by at most {settings.same:g}; "
+            f"largest difference {evidence.difference.max():.2f}"
+        )
         return Finding(verdict, figure, float(met.mean()), n=len(met), evidence=evidence)
     sure = (evidence.opposite & evidence["both significant"]).all()
     verdict = HOLDS if sure else PART if evidence.opposite.any() else NOT
     values = "; ".join(f"{r['test']} {left} {r['d left']:+.2f}, {r['right']} {r['d right']:+.2f}" for r in rows[:4])
-    return Finding(verdict, f"opposite sign in {evidence.opposite.sum()} of {len(rows)} ({values})",
-                   float(evidence.opposite.mean()), chance=f"{len(rows) / 2:g} of {len(rows)}", n=len(rows),
-                   evidence=evidence)  # fmt: skip
+    return Finding(
+        verdict,
+        f"opposite sign in {evidence.opposite.sum()} of {len(rows)} ({values})",
+        float(evidence.opposite.mean()),
+        chance=f"{len(rows) / 2:g} of {len(rows)}",
+        n=len(rows),
+        evidence=evidence,
+    )
 
 
 def agreeing(table: pd.DataFrame, settings: Settings, *, language: str, by: str = "group") -> Finding:
@@ -258,9 +339,15 @@ def agreeing(table: pd.DataFrame, settings: Settings, *, language: str, by: str 
     rate, elsewhere = mine["sum"] / mine["size"], others["sum"].sum() / max(others["size"].sum(), 1)
     verdict = HOLDS if rate >= settings.every else PART if rate > elsewhere else NOT
     luck = 2 * 0.5 ** wide.shape[1]
-    return Finding(verdict, f"all {wide.shape[1]} models agree in {mine['sum']} of {mine['size']} tests; elsewhere in "
-                   f"{others['sum'].sum()} of {others['size'].sum()}", float(rate), n=int(mine["size"]),
-                   chance=f"{luck * mine['size']:.1f} of {mine['size']}", evidence=wide.reset_index())  # fmt: skip
+    return Finding(
+        verdict,
+        f"all {wide.shape[1]} models agree in {mine['sum']} of {mine['size']} tests; elsewhere in "
+        f"{others['sum'].sum()} of {others['size'].sum()}",
+        float(rate),
+        n=int(mine["size"]),
+        chance=f"{luck * mine['size']:.1f} of {mine['size']}",
+        evidence=wide.reset_index(),
+    )
 
 
 def versus(table: pd.DataFrame, settings: Settings, *, language: str, of: str = "significant") -> Finding:
@@ -280,6 +367,13 @@ def versus(table: pd.DataFrame, settings: Settings, *, language: str, of: str = 
     low, high = resampled(by["sum"], by["size"], settings)
     verdict = HOLDS if high < settings.every else PART if value < settings.every else NOT
     figure = f"{', '.join(tests)} in {language}; elsewhere {same.sum()} of {len(same)} such cells"
-    return Finding(verdict, figure, value, low, high, n=len(by),
-                   chance=f"{chance_of(of, settings) * len(same):.1f} of {len(same)} cells",
-                   evidence=table[table.test.isin(tests)])  # fmt: skip
+    return Finding(
+        verdict,
+        figure,
+        value,
+        low,
+        high,
+        n=len(by),
+        chance=f"{chance_of(of, settings) * len(same):.1f} of {len(same)} cells",
+        evidence=table[table.test.isin(tests)],
+    )

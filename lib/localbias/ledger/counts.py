@@ -42,8 +42,16 @@ def share(table: pd.DataFrame, settings: Settings, *, of: str, wording: str = "m
     low, high = resampled(by["sum"], by["size"], settings)
     verdict = _of_share(value, low, high, wording, settings)
     chance = chance_of(of, settings)
-    return Finding(verdict, f"{met.sum()} of {n} cells {of} in {len(by)} languages", value, low, high,
-                   chance=f"{chance * n:.1f} of {n} cells", n=len(by), evidence=table.assign(met=met))  # fmt: skip
+    return Finding(
+        verdict,
+        f"{met.sum()} of {n} cells {of} in {len(by)} languages",
+        value,
+        low,
+        high,
+        chance=f"{chance * n:.1f} of {n} cells",
+        n=len(by),
+        evidence=table.assign(met=met),
+    )
 
 
 def _of_share(value, low, high, wording, settings):
@@ -68,8 +76,14 @@ def each(
     luck = float(np.prod(binom.sf(np.asarray(need) - 1, by["size"], rate)))
     counts = ", ".join(f"{_name(k)} {s} of {n}" for k, s, n in zip(by.index, by["sum"], by["size"], strict=True))
     verdict = HOLDS if passed.all() else PART if passed.any() else NOT
-    return Finding(verdict, f"{of}: {counts}", float(passed.mean()), n=len(by),
-                   chance=f"all {len(by)} by luck: {luck:.2g}", evidence=table.assign(met=met))  # fmt: skip
+    return Finding(
+        verdict,
+        f"{of}: {counts}",
+        float(passed.mean()),
+        n=len(by),
+        chance=f"all {len(by)} by luck: {luck:.2g}",
+        evidence=table.assign(met=met),
+    )
 
 
 def _name(key) -> str:
@@ -89,11 +103,19 @@ def listed(
     value = len(hits) / len(named)
     verdict = HOLDS if found == named else PART if value >= 0.5 else NOT
     by_luck = chance_of(of, settings)
-    figure = (f"{len(hits)} of the {len(named)} named are {of}; {len(found - named)} others are too "
-              f"(found: {', '.join(sorted(found)) or 'none'})")  # fmt: skip
-    return Finding(verdict, figure, value, chance=f"{by_luck * len(named):.1f} of {len(named)}",
-                   p=float(hypergeom.sf(len(hits) - 1, len(known), len(named & known), len(found))) if found else 1.0,
-                   n=len(known), evidence=table.assign(named=table[unit].isin(named)))  # fmt: skip
+    figure = (
+        f"{len(hits)} of the {len(named)} named are {of}; {len(found - named)} others are too "
+        f"(found: {', '.join(sorted(found)) or 'none'})"
+    )
+    return Finding(
+        verdict,
+        figure,
+        value,
+        chance=f"{by_luck * len(named):.1f} of {len(named)}",
+        p=float(hypergeom.sf(len(hits) - 1, len(known), len(named & known), len(found))) if found else 1.0,
+        n=len(known),
+        evidence=table.assign(named=table[unit].isin(named)),
+    )
 
 
 def counted(table: pd.DataFrame, settings: Settings, *, up: int | None = None, down: int | None = None) -> Finding:
@@ -109,9 +131,14 @@ def counted(table: pd.DataFrame, settings: Settings, *, up: int | None = None, d
     near = all(off[k] <= v / 2 for k, v in said.items())
     verdict = HOLDS if not any(off.values()) else PART if near else NOT
     figure = ", ".join(f"{found[k]} {k} (claimed {v})" for k, v in said.items())
-    return Finding(verdict, figure, float(found["up"] - found["down"]), n=len(table),
-                   chance=f"{chance_of('significant positive', settings) * len(table):.1f} each way of {len(table)}",
-                   evidence=table)  # fmt: skip
+    return Finding(
+        verdict,
+        figure,
+        float(found["up"] - found["down"]),
+        n=len(table),
+        chance=f"{chance_of('significant positive', settings) * len(table):.1f} each way of {len(table)}",
+        evidence=table,
+    )
 
 
 def above_chance(table: pd.DataFrame, settings: Settings, *, of: str = "significant") -> Finding:
@@ -124,8 +151,16 @@ def above_chance(table: pd.DataFrame, settings: Settings, *, of: str = "signific
     value, rate, n = float(met.mean()), chance_of(of, settings), len(met)
     low, high = resampled(by["sum"], by["size"], settings)
     verdict = HOLDS if low > rate else PART if value > rate else NOT
-    return Finding(verdict, f"{met.sum()} of {n} cells {of} in {len(by)} languages", value, low, high,
-                   chance=f"{rate * n:.1f} of {n} cells", n=len(by), evidence=table.assign(met=met))  # fmt: skip
+    return Finding(
+        verdict,
+        f"{met.sum()} of {n} cells {of} in {len(by)} languages",
+        value,
+        low,
+        high,
+        chance=f"{rate * n:.1f} of {n} cells",
+        n=len(by),
+        evidence=table.assign(met=met),
+    )
 
 
 def seed_range(table: pd.DataFrame, settings: Settings) -> Finding:
@@ -154,15 +189,26 @@ def seed_range(table: pd.DataFrame, settings: Settings) -> Finding:
     low, high = np.percentile(width, [tail, 100 - tail])
     verdict = HOLDS if moved.mean() > settings.most else PART if moved.any() else NOT
     figure = f"{moved.sum()} of {len(width)} scores differ between seeds; median range {width.median():.2f}"
-    return Finding(verdict, figure, float(width.median()), float(low), float(high), n=len(width),
-                   chance="any model that does not answer with certainty", evidence=width.reset_index())  # fmt: skip
+    return Finding(
+        verdict,
+        figure,
+        float(width.median()),
+        float(low),
+        float(high),
+        n=len(width),
+        chance="any model that does not answer with certainty",
+        evidence=width.reset_index(),
+    )
 
 
 def numbers(table: pd.DataFrame, settings: Settings, *, expected: dict[str, tuple[float, float]]) -> Finding:
     """Are these numbers of the paper (name → lowest, highest reading) those of the data (``name``, ``value``)?"""
     have = table.set_index("name")["value"].to_dict()
-    rows = [{"name": n, "claimed from": lo, "claimed to": hi, "found": have[n], "as claimed": lo <= have[n] <= hi}
-            for n, (lo, hi) in expected.items() if n in have and pd.notna(have[n])]  # fmt: skip
+    rows = [
+        {"name": n, "claimed from": lo, "claimed to": hi, "found": have[n], "as claimed": lo <= have[n] <= hi}
+        for n, (lo, hi) in expected.items()
+        if n in have and pd.notna(have[n])
+    ]
     if not rows:
         return cannot_tell(table, settings, reason="none of the numbers can be computed here")
     evidence = pd.DataFrame(rows)
@@ -204,6 +250,35 @@ def shared(
     table: pd.DataFrame | None, settings: Settings, *, reason: str, among: Sequence[int] = (58, 46), listed: int = 5
 ) -> Finding:
     """No verdict; as chance, how many entries two lists of ``listed`` share when drawn from ``among`` templates."""
-    luck = "; ".join(f"among {n}: {listed**2 / n:.2f}, two or more once in "
-                     f"{1 / hypergeom.sf(1, n, listed, listed):.0f}" for n in among)  # fmt: skip
+    luck = "; ".join(
+        f"among {n}: {listed**2 / n:.2f}, two or more once in {1 / hypergeom.sf(1, n, listed, listed):.0f}"
+        for n in among
+    )
     return cannot_tell(table, settings, reason=reason, chance=f"two lists of {listed} share by luck {luck}")
+
+
+def matching(table: pd.DataFrame, settings: Settings) -> Finding:
+    """Are printed values those of the result files? Only rows whose ``status`` is "printed" are a check.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As :func:`localbias.data.published.check_printed` returns.
+    """
+    read = table[table.status == "printed"]
+    if read.empty:
+        reason = (
+            f"the printed tables could not be consulted: {len(table)} cells that they are said to show are listed "
+            "from the result files, none of them checked"
+        )
+        return cannot_tell(table, settings, reason=reason)
+    same = read.matches
+    verdict = HOLDS if same.all() else PART if same.mean() > settings.most else NOT
+    return Finding(
+        verdict,
+        f"{same.sum()} of {len(read)} printed values are in the result files",
+        float(same.mean()),
+        n=len(read),
+        chance="not a matter of chance",
+        evidence=table,
+    )

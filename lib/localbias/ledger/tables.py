@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from localbias.data import integrity, sources
-from localbias.data.published import published_results, published_sensitivity, rho
+from localbias.data.published import check_printed, paper_tables, published_results, published_sensitivity, rho
 from localbias.files import project_root, results_dir
 from localbias.ledger.settings import Settings
 from localbias.registry import DIMENSION_TESTS, INDIA_TESTS, MODELS, TESTS
@@ -60,15 +60,20 @@ def published_available() -> bool:
 
 
 def theirs_results(settings: Settings) -> dict[str, pd.DataFrame]:
-    """WEATHub's published ``results`` and ``sensitivity``, flagged cells in or out as set."""
-    cells = published_results(repeats=False)
-    cells = integrity.without(cells) if settings.flagged == "exclude" else cells
-    return {"results": prepare(cells, settings), "sensitivity": rho(published_sensitivity())}
+    """WEATHub's ``results`` (flagged cells in or out as set), ``sensitivity`` and ``printed`` tables."""
+    every = published_results(repeats=False)
+    cells = integrity.without(every) if settings.flagged == "exclude" else every
+    return {
+        "results": prepare(cells, settings),
+        "sensitivity": rho(published_sensitivity()),
+        "printed": check_printed(paper_tables(), every),
+    }
 
 
-def theirs(settings: Settings, names: Collection[str] = ("results", "sensitivity", "counts")) -> dict:
+def theirs(settings: Settings, names: Collection[str] = ("results", "sensitivity", "printed", "counts")) -> dict:
     """The published tables of these names; what cannot be had is left out."""
-    tables = theirs_results(settings) if {"results", "sensitivity"} & set(names) and published_available() else {}
+    asked = {"results", "sensitivity", "printed"} & set(names)
+    tables = theirs_results(settings) if asked and published_available() else {}
     if "counts" in names and sources.available("filbbq/templates/"):
         tables["counts"] = prompt_counts()
     return tables
@@ -154,6 +159,7 @@ def ours(settings: Settings, tables: dict[str, pd.DataFrame] | None = None) -> d
 
 
 def _cells(table: pd.DataFrame) -> pd.DataFrame:
+    """A table of :func:`localbias.weat.run_weat` in the published tables' words; cleaned lists are left out."""
     out = table.rename(columns={"effect_size": "d"}).assign(
         source=table.get("variant", "all"),
         dataset=table.get("dataset", ""),
@@ -163,7 +169,8 @@ def _cells(table: pd.DataFrame) -> pd.DataFrame:
         family=table["test"].map(family),
     )
     keep = ["language", "test", "method", "model", "source", "dataset", "protocol", "group", "family", "d", "p"]
-    return out.loc[out.d.notna() & out.p.notna(), keep]
+    published = ~out["clean"].astype(bool) if "clean" in out else True
+    return out.loc[out.d.notna() & out.p.notna() & published, keep]
 
 
 def family(test: str) -> str:
@@ -185,8 +192,11 @@ def model_group(model: str) -> str:
     >>> model_group("xlm-roberta-base"), model_group("l3cube-pune/telugu-bert"), model_group("multilingual-e5-small")
     ('XLM-R', 'monolingual', 'multilingual E5 small (4-bit)')
     """
-    known = {"xlm-roberta-base": "XLM-R", "distilbert-base-multilingual-cased": "DistilmBERT",
-             "ai4bharat/indic-bert": "IndicBERT"}  # fmt: skip
+    known = {
+        "xlm-roberta-base": "XLM-R",
+        "distilbert-base-multilingual-cased": "DistilmBERT",
+        "ai4bharat/indic-bert": "IndicBERT",
+    }
     entry = MODELS.get(model)
     if model in known:
         return known[model]

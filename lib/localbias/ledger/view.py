@@ -7,6 +7,7 @@ a reader with a screen reader, has every row; with scripts off nothing is lost.
 from __future__ import annotations
 
 import html
+import re
 from hashlib import sha256
 
 import numpy as np
@@ -14,8 +15,8 @@ import pandas as pd
 from IPython.display import HTML, display
 
 from localbias import page
-from localbias.ledger.build import Ledger, build
-from localbias.ledger.claims import PAGES
+from localbias.ledger.assembly import Ledger, build
+from localbias.ledger.claim import PAGES
 from localbias.ledger.finding import VERDICTS
 
 MARKS = {"holds": "●", "holds in part": "◐", "not supported": "○", "cannot tell": "?"}
@@ -63,23 +64,17 @@ def ledger_html(ledger: Ledger, filters: bool = True) -> str:
     """The ledger as one piece of HTML; see the module for how its filters work."""
     table = ledger.table
     name = "lb" + sha256("".join(table.id).encode()).hexdigest()[:8]
-    chosen = {"paper": list(dict.fromkeys(table.paper)), "section": list(dict.fromkeys(map(section, table.section))),
-              "verdict": [v for v in VERDICTS if (table.verdict == v).any()]}  # fmt: skip
+    chosen = {
+        "paper": list(dict.fromkeys(table.paper)),
+        "section": list(dict.fromkeys(table.topic)),
+        "verdict": [v for v in VERDICTS if (table.verdict == v).any()],
+    }
     rows = "".join(_row(row, ledger.evidence.get(row.id), chosen) for row in table.itertuples())
     boxes = "".join(_boxes(kind, names, name) for kind, names in chosen.items()) if filters else ""
     rules = "".join(_hide(kind, names, name) for kind, names in chosen.items()) if filters else ""
     style = f"<style>{rules}</style>" if rules else ""
     count = '<p class="lb-shown" aria-live="polite"></p>' if filters else ""
     return f'{_STYLE}{style}<div class="lb-ledger" id="{name}">{boxes}{rows}{count}</div>'
-
-
-def section(text: str) -> str:
-    """The section a claim is grouped by: what comes before a comma.
-
-    >>> section("4.2, Table 5")
-    '4.2'
-    """
-    return text.split(",")[0]
 
 
 def _boxes(kind: str, names: list[str], owner: str) -> str:
@@ -98,7 +93,7 @@ def _hide(kind: str, names: list[str], owner: str) -> str:
 
 
 def _row(row, evidence: pd.DataFrame | None, chosen: dict[str, list[str]]) -> str:
-    keys = {"paper": row.paper, "section": section(row.section), "verdict": row.verdict}
+    keys = {"paper": row.paper, "section": row.topic, "verdict": row.verdict}
     data = " ".join(f'data-{kind}="{chosen[kind].index(value)}"' for kind, value in keys.items())
     facts = "".join(f"<dt>{_text(k)}</dt><dd>{v}</dd>" for k, v in _facts(row) if v)
     return (
@@ -132,7 +127,7 @@ def _facts(row) -> list[tuple[str, str]]:
 def _interval(low: float, high: float) -> str:
     if not np.isfinite([low, high]).all():
         return ""
-    return f"; interval over languages {low:.2f} … {high:.2f}".replace("-", "−")
+    return _text(f"; interval over languages {low:.2f} … {high:.2f}")
 
 
 def _p(p: float) -> str:
@@ -151,7 +146,7 @@ def _evidence(evidence: pd.DataFrame | None) -> str:
 
 
 def _text(value: object) -> str:
-    return html.escape(str(value), quote=False)
+    return html.escape(re.sub(r"(?<![\w-])-(?=\d)", "−", str(value)), quote=False)
 
 
 def show_claims(number: str, **choices) -> None:
@@ -166,9 +161,13 @@ def show_claims(number: str, **choices) -> None:
     """
     ledger = build(pages=[number], **choices)
     counts = ", ".join(f"{n} {v}" for v, n in ledger.counts.items() if n)
-    lead = (f"The papers make {len(ledger.table)} claims about what this page shows: {counts}. Each opens to its "
-            "figures: as published, recomputed from the authors' files, and from this run.")  # fmt: skip
+    lead = (
+        f"The papers make {len(ledger.table)} claims about what this page shows: {counts}. Each opens to its "
+        "figures: as published, recomputed from the authors' files, and from this run."
+    )
     if ledger.missing:
-        lead += (" The published files are not at hand, so the recomputed figures are those of the reference run "
-                 "(data/reference/ledger.csv).")  # fmt: skip
+        lead += (
+            " The published files are not at hand, so the recomputed figures are those of the reference run "
+            "(data/reference/ledger.csv)."
+        )
     display(HTML(f"<p>{_text(lead)}</p>{ledger_html(ledger, filters=False)}"))

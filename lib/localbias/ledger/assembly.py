@@ -12,7 +12,7 @@ from localbias.data import integrity
 from localbias.errors import BadTable, unknown
 from localbias.files import project_root, replacing
 from localbias.ledger import tables as t
-from localbias.ledger.claims import PAGES, Claim, claims
+from localbias.ledger.claim import PAGES, Claim, claims
 from localbias.ledger.counts import cannot_tell
 from localbias.ledger.finding import VERDICTS, Finding
 from localbias.ledger.settings import RULES, Settings
@@ -20,8 +20,8 @@ from localbias.ledger.settings import RULES, Settings
 REFERENCE = "data/reference/ledger.csv"
 EXPECTED = "data/reference/ledger_expected.csv"
 PUBLISHED = (
-    "id", "paper", "section", "claim", "page", "data", "published", "reading", "verdict", "figure", "value", "low",
-    "high", "p", "chance", "n", "rule", "flagged_cells", "verdict_unflagged", "figure_unflagged",
+    "id", "paper", "section", "topic", "claim", "page", "data", "published", "reading", "verdict", "figure", "value",
+    "low", "high", "p", "chance", "n", "rule", "flagged_cells", "verdict_unflagged", "figure_unflagged",
 )  # fmt: skip
 """Columns that depend on the published files alone; :data:`REFERENCE` holds these."""
 NO_DATA = "the authors publish no table that this could be judged on"
@@ -92,8 +92,8 @@ def build(
 
 
 def _row(claim: Claim, theirs: dict, our: dict, settings: Settings) -> tuple[dict, pd.DataFrame]:
-    page = {"id": claim.id, "paper": claim.paper, "section": claim.section, "claim": claim.claim, "page": claim.page,
-            "published": claim.published, "reading": claim.reading}  # fmt: skip
+    names = ("id", "paper", "section", "topic", "claim", "page", "published", "reading")
+    page = {name: getattr(claim, name) for name in names}
     row, evidence = _published(claim, theirs, settings)
     mine, speaks = on_ours(claim, our, settings)
     for name in ("verdict", "figure", "value", "low", "high"):
@@ -147,8 +147,9 @@ def judge(claim: Claim, tables: dict[str, pd.DataFrame], settings: Settings, wit
             return claim.judge(None, settings, **claim.args)
         return cannot_tell(None, settings, reason=NO_DATA)
     cells = select(tables[claim.table], claim, settings, without)
-    if cells.empty and not claim.unanswered:
-        return cannot_tell(cells, settings, reason="no cell is left to judge it by")
+    if not claim.unanswered and (cells.empty or absent(cells, claim, settings)):
+        which = ", ".join(absent(cells, claim, settings))
+        return cannot_tell(cells, settings, reason=f"no cell is left for {which}" if which else "no cell is left")
     return claim.judge(cells, settings, **{k: settings.filled(v) for k, v in claim.args.items()})
 
 
@@ -162,12 +163,21 @@ def select(table: pd.DataFrame, claim: Claim, settings: Settings, without: tuple
     return table[chosen]
 
 
+def absent(cells: pd.DataFrame, claim: Claim, settings: Settings) -> list[str]:
+    """The languages that a claim names and that have no cell."""
+    named = settings.filled(claim.select.get("language", []))
+    named = [named] if isinstance(named, str) else named
+    return [c for c in named if c not in set(cells.get("language", []))]
+
+
 def describe(cells: pd.DataFrame, claim: Claim) -> str:
     """What data a claim was judged on, in a line."""
     if claim.table == "counts":
         return "the published templates and the prompts generated from them"
     if claim.table == "seeds":
         return "answers and scores of 50 seeds, not published"
+    if claim.table == "printed":
+        return "the papers' printed tables and the authors' result files"
     if cells.empty:
         return "no published cell"
     if claim.table == "sensitivity":
@@ -199,9 +209,7 @@ def on_ours(claim: Claim, our: dict[str, pd.DataFrame], settings: Settings) -> t
     if cells.empty:
         return None, "our run has no such cells"
     finding = judge(claim, {"results": _one_model(cells, compares)}, settings, () if compares else ("group",))
-    wanted = settings.filled(claim.select.get("language", []))
-    wanted = [wanted] if isinstance(wanted, str) else wanted
-    return finding, _speaks(sorted(set(cells.model)), cells, [c for c in wanted if c not in set(cells.language)])
+    return finding, _speaks(sorted(set(cells.model)), cells, absent(cells, claim, settings))
 
 
 def _standing_in(table: pd.DataFrame, settings: Settings) -> pd.DataFrame:
@@ -219,14 +227,14 @@ def _one_model(cells: pd.DataFrame, compares: bool) -> pd.DataFrame:
     return cells[cells.model.isin(keep) & (cells.protocol == protocols.index[0])]
 
 
-def _speaks(models: list[str], cells: pd.DataFrame, absent: list[str]) -> str:
+def _speaks(models: list[str], cells: pd.DataFrame, lacking: list[str]) -> str:
     papers = {"xlm-roberta-base", "distilbert-base-multilingual-cased", "ai4bharat/indic-bert"}
     parts = ["same model" if set(models) <= papers else f"other model ({', '.join(models)})"]
     if "dataset" in cells:
         sets = set(cells.dataset)
         parts.append("other words (starter lexicon)" if "starter" in sets else "same words")
-    if absent:
-        parts.append(f"without {', '.join(absent)}")
+    if lacking:
+        parts.append(f"without {', '.join(lacking)}")
     return "; ".join(parts)
 
 
@@ -252,18 +260,20 @@ def switched(settings: Settings | None = None, switches: dict[str, dict] | None 
     Returns
     -------
     DataFrame
-        ``id``, ``claim``, ``section``, ``paper``, ``switch``, ``verdict``, ``changed`` (from the first switch).
+        ``id``, ``claim``, ``topic``, ``switch``, ``verdict``, ``changed`` (from the first switch).
         Empty when the published results are not at hand.
     """
     if not t.published_available():
-        return pd.DataFrame(columns=["id", "claim", "section", "paper", "switch", "verdict", "changed"])
+        return pd.DataFrame(columns=["id", "claim", "topic", "switch", "verdict", "changed"])
     rows = []
     wanted = [c for c in claims().values() if c.table in ("results", "sensitivity")]
     for name, change in (switches or SWITCHES).items():
         chosen = replace(settings or Settings(), **change)
         held = t.theirs_results(chosen)
-        rows += [{"id": c.id, "claim": c.claim, "section": c.section, "paper": c.paper, "switch": name,
-                  "verdict": judge(c, held, chosen).verdict} for c in wanted]  # fmt: skip
+        rows += [
+            {"id": c.id, "claim": c.claim, "topic": c.topic, "switch": name, "verdict": judge(c, held, chosen).verdict}
+            for c in wanted
+        ]
     out = pd.DataFrame(rows)
     first = out[out.switch == out.switch.iloc[0]].set_index("id")["verdict"]
     return out.assign(changed=out.verdict != out.id.map(first))

@@ -29,13 +29,13 @@ PAGES = {
 }
 """Number of a page → its file's stem."""
 
-TABLES = ("results", "sensitivity", "counts", "seeds")
+TABLES = ("results", "sensitivity", "counts", "printed", "seeds")
 TESTS: dict[str, Callable] = {
     f"{module.__name__.rsplit('.', 1)[-1]}.{name}": getattr(module, name)
     for module, names in (
         (compare, ("agreeing", "alike", "consistent", "extreme", "gap", "opposite", "order", "paired", "versus")),
-        (counts, ("above_chance", "beyond_guessing", "cannot_tell", "counted", "each", "listed", "numbers",
-                  "seed_range", "share", "shared")),
+        (counts, ("above_chance", "beyond_guessing", "cannot_tell", "counted", "each", "listed", "matching",
+                  "numbers", "seed_range", "share", "shared")),
     )
     for name in names
 }  # fmt: skip
@@ -50,12 +50,13 @@ class Claim:
     decided to test it. ``table`` names the table it is judged on, ``select`` the rows of it, ``test`` the
     verdict function (:data:`TESTS`) and ``args`` its arguments; in both, ``"$method"`` and the like stand
     for the :class:`~localbias.ledger.settings.Settings` in use. ``page`` is the number of the page that
-    shows it.
+    shows it, ``topic`` the heading it is grouped under.
     """
 
     id: str
     paper: str
     section: str
+    topic: str
     page: str
     claim: str
     published: str

@@ -1,0 +1,270 @@
+"""Sections of the ledger's page: each shows what it has, or says which published files it would need."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from localbias import page
+from localbias.charts import ledger as charts
+from localbias.data import integrity
+from localbias.data.published import paper_tables, published_results, published_sensitivity
+from localbias.ledger import tables
+from localbias.ledger.assembly import Ledger, switched
+from localbias.ledger.finding import VERDICTS
+from localbias.ledger.settings import RULES, Settings
+from localbias.ledger.view import MEANINGS
+from localbias.registry import INDIAN_LANGUAGES, WEATHUB_24
+
+NEEDED = (
+    "This section needs the authors' result files (weathub/final_results), which are not at hand: neither in a mirror, "
+    "nor in the cache, nor by download. Run `localbias sources` to see where they are looked for."
+)
+"""What a section says when the published files cannot be had."""
+
+
+def show_summary(ledger: Ledger) -> None:
+    """The ledger in a sentence, which the start page repeats, and what the verdicts mean."""
+    n = ledger.counts
+    page.finding(
+        "ledger",
+        "Of {n} empirical claims of the two papers, {holds} hold on the authors' own published results, {part} hold in "
+        "part, {no} are not supported, and {unknown} cannot be told from what is published.",
+        page="08-ledger",
+        n=len(ledger.table),
+        holds=n["holds"],
+        part=n["holds in part"],
+        no=n["not supported"],
+        unknown=n["cannot tell"],
+    )
+    page.say("A verdict is computed, never typed. " + " ".join(f"**{v}**: {MEANINGS[v]}." for v in VERDICTS))
+    if ledger.missing:
+        page.say(
+            "The published files are not at hand: {n} verdicts are those of the reference run kept with the book "
+            "(`data/reference/ledger.csv`). They need `weathub/final_results` or `filbbq/templates`.",
+            n=len(ledger.missing),
+        )
+    mine = ledger.table[ledger.table.verdict_ours != ""]
+    page.say("Our own run can speak to {n} of them, mostly with another model: each row says which.", n=len(mine))
+
+
+def show_units(ledger: Ledger) -> None:
+    """The chart to remember: one mark a claim, section by section."""
+    n = ledger.counts
+    by = ledger.table.groupby("topic")["verdict"].apply(lambda held: (held == "holds").sum())
+    page.show(
+        charts.verdict_units(
+            ledger.table,
+            row="topic",
+            title=f"{n['holds']} of {len(ledger.table)} claims hold, {n['holds in part']} in part",
+            subtitle="one mark a claim, judged on the authors' published results",
+            description=f"A unit chart with one mark for each of {len(ledger.table)} claims, in rows by "
+            f"section; claims "
+            f"that hold by section: {', '.join(f'{k} {v}' for k, v in by.items())}.",
+        )
+    )
+
+
+def show_integrity() -> None:
+    """What the integrity checks find in the published results."""
+    if not tables.published_available():
+        page.say(NEEDED)
+        return
+    results = published_results()
+    found = integrity.counts(results)
+    left = len(results) - len(integrity.without(results))
+    page.say(
+        "{n:,} cells in {files} files were read, none unparsed. Checks mark {left:,} of them as possibly not "
+        "what their "
+        "label says ({share:.1%}); every verdict is given with and without these.",
+        n=len(results),
+        files=results.file.nunique(),
+        left=left,
+        share=left / len(results),
+    )
+    shown = found.assign(where=found["where"].replace("", "–"))
+    page.table(
+        shown,
+        "integrity-checks",
+        caption="Integrity checks of the published results",
+        columns={
+            "what": "check",
+            "cells": "cells",
+            "share": "share",
+            "left out": "left out",
+            "where": "where",
+            "why": "why it matters",
+        },
+        formats={"share": ".1%"},
+    )
+    page.table(
+        integrity.missing(results, published_sensitivity()),
+        "integrity-missing",
+        caption="What the files lack of what the paper speaks of",
+    )
+
+
+def show_figures(settings: Settings) -> None:
+    """The figures of WEATHub, redrawn from its published results."""
+    if not tables.published_available():
+        page.say(NEEDED)
+        return
+    held = tables.theirs(settings, ["results"])
+    results, rule = held["results"], f"significant: {RULES[settings.rule]}"
+    model, method = settings.multilingual, settings.method
+    page.show(
+        charts.sensitivities(
+            held["sensitivity"],
+            title="Figure 1: sensitivity of ten methods",
+            subtitle="variance of pairwise cosine distances",
+            description="A heat map of sensitivity by language and method; the embedding layer is highest "
+            "nearly everywhere.",
+        )
+    )
+    page.show(
+        charts.translations(
+            results,
+            group=model,
+            method=method,
+            title="Figure 2: machine and human translations",
+            subtitle=f"{model}, {method}",
+            description="For each language the mean absolute effect size with machine and with "
+            "human translations, joined by a line.",
+        )
+    )
+    page.show(
+        charts.effect_sizes(
+            results,
+            family="original",
+            group=model,
+            method=method,
+            source=settings.source,
+            significant_title=rule,
+            title="Figure 3: the six original tests",
+            subtitle=f"{model}, {method}",
+            description="A heat map of effect sizes of six tests in 24 languages.",
+        )
+    )
+    others = [
+        c for c in WEATHUB_24 if c not in INDIAN_LANGUAGES and c in set(results[results.kind == "monolingual"].language)
+    ]
+    for title, languages in (
+        ("Figure 4: models compared, Indian languages", [c for c in INDIAN_LANGUAGES if c != "en"]),
+        ("Figure 18: models compared, other languages", others),
+    ):
+        page.show(
+            charts.models_compared(
+                results,
+                languages=languages,
+                method=method,
+                source=settings.source,
+                title=title,
+                subtitle=method,
+                description=f"Effect sizes of six tests by model, one panel for each of {len(languages)} languages.",
+            )
+        )
+    for family, title in (("dimension", "Figure 5: human-centred dimensions"), ("india", "Table 4: tests for India")):
+        page.show(
+            charts.effect_sizes(
+                results,
+                family=family,
+                group=model,
+                method=method,
+                significant_title=rule,
+                title=title,
+                subtitle=f"{model}, {method}",
+                description=f"A heat map of effect sizes: {title}, by language and test.",
+            )
+        )
+    page.say("Figures 6–17 show the same tests for other methods and models: here all methods beside each other.")
+    for family, tests in (("original", "original tests"), ("dimension", "dimensions"), ("valence", "valence variants")):
+        for group in ("DistilmBERT", "XLM-R"):
+            page.show(
+                charts.atlas(
+                    results,
+                    family=family,
+                    group=group,
+                    source=settings.source if family == "original" else None,
+                    title=f"{tests.capitalize()}, {group}, every method",
+                    subtitle="numbers across are WEAT tests",
+                    description=f"Small heat maps, one a method, of effect sizes of the {tests} by language for "
+                    f"{group}.",
+                )
+            )
+
+
+def show_switches(settings: Settings) -> pd.DataFrame:
+    """How many verdicts each choice of ours changes; returns the table of all of them."""
+    table = switched(settings)
+    if table.empty:
+        page.say(NEEDED)
+        return table
+    counts = table.groupby("switch", sort=False)["changed"].sum()
+    worst, steady = counts.idxmax(), (~table.groupby("id")["changed"].any()).sum()
+    page.say(
+        "{steady} of {n} verdicts on WEATHub stay the same whatever single choice is changed; the choice that "
+        "matters most "
+        "is **{worst}**, with {most} changes.",
+        steady=int(steady),
+        n=table.id.nunique(),
+        worst=worst,
+        most=int(counts.max()),
+    )
+    if table.changed.any():
+        page.show(
+            charts.verdict_switches(
+                table,
+                title="Which verdicts depend on a choice of ours",
+                subtitle="strong marks differ from the first column",
+                description="A grid of verdicts: claims down, choices across; marks that differ from the first "
+                "column are strong.",
+            )
+        )
+    page.table(table, "ledger-switches", caption="Every verdict under every choice", head=12)
+    return table
+
+
+def show_printed() -> None:
+    """The papers' printed tables, as far as they could be consulted."""
+    table = paper_tables()
+    by = table.status.value_counts()
+    page.say(
+        "{n} values of the papers' printed tables are kept with the book; by how they are known: {how}.",
+        n=len(table),
+        how=", ".join(f"{s} {c}" for s, c in by.items()),
+    )
+    page.table(
+        table,
+        "paper-tables",
+        caption="Printed tables",
+        head=20,
+        columns=["paper", "table", "row", "column", "value", "status", "note"],
+    )
+
+
+def show_ours_beside(ledger: Ledger) -> None:
+    """Verdicts on our run beside those on the published results, for the claims it can speak to."""
+    table = ledger.table[ledger.table.verdict_ours != ""]
+    if table.empty:
+        page.say("No page of this book has been run yet whose tables speak to a claim.")
+        return
+    same = (table.verdict == table.verdict_ours).sum()
+    page.say(
+        "Of the {n} claims that our run can speak to, {same} get the verdict that the published results get. "
+        "Another model "
+        "with another verdict does not refute a claim: it says how far the claim carries.",
+        n=len(table),
+        same=int(same),
+    )
+    page.table(
+        table,
+        "ledger-ours",
+        caption="Ours beside theirs",
+        columns={
+            "claim": "claim",
+            "verdict": "published results",
+            "figure": "their figure",
+            "verdict_ours": "our run",
+            "figure_ours": "our figure",
+            "speaks": "it speaks of",
+        },
+    )
