@@ -15,7 +15,7 @@ from localbias.ledger import tables as t
 from localbias.ledger.claim import PAGES, Claim, claims
 from localbias.ledger.counts import cannot_tell
 from localbias.ledger.finding import VERDICTS, Finding
-from localbias.ledger.settings import RULES, Settings
+from localbias.ledger.settings import Settings
 
 REFERENCE = "data/reference/ledger.csv"
 EXPECTED = "data/reference/ledger_expected.csv"
@@ -110,7 +110,7 @@ def _published(claim: Claim, theirs: dict, settings: Settings) -> tuple[dict, pd
     chosen = select(cells, claim, settings) if cells is not None else pd.DataFrame()
     flagged = len(chosen) - len(integrity.without(chosen)) if "flags" in chosen else 0
     row = {name: getattr(used, name) for name in ("verdict", "figure", "value", "low", "high", "p", "chance", "n")}
-    row |= {"data": describe(chosen, claim), "rule": RULES[settings.rule] if claim.by_rule else "",
+    row |= {"data": describe(chosen, claim), "rule": settings.rule_words if claim.by_rule else "",
             "flagged_cells": flagged, "verdict_unflagged": clean.verdict, "figure_unflagged": clean.figure,
             "computed": "here"}  # fmt: skip
     return row, used.evidence

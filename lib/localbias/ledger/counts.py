@@ -232,14 +232,14 @@ def beyond_guessing(
 
 
 def guesser(n: int, seeds: int = 50, options: int = 3) -> float:
-    """How far from 0 the mean s_dis of a guesser lies once in twenty (FilBBQ, section 4).
+    """How far from 0 the mean s_dis of a guesser lies once in twenty, over seeds.
 
     The guesser picks one of ``options`` at random, one of them "unknown", on each of ``n`` prompts, for each
     seed. With N answers that are not "unknown", the score 2 B / N − 1 has variance 1 / N; N = 0 is undefined
     and drawn again. The mean over ``seeds`` is taken as normal.
 
     >>> round(guesser(1, 1), 2), round(guesser(4), 3)
-    (1.96, 0.184)
+    (1.96, 0.182)
     """
     k = np.arange(1, n + 1)
     weight = binom.pmf(k, n, 1 - 1 / options)

@@ -11,7 +11,7 @@ from localbias.data.published import paper_tables, published_results, published_
 from localbias.ledger import tables
 from localbias.ledger.assembly import Ledger, switched
 from localbias.ledger.finding import VERDICTS
-from localbias.ledger.settings import RULES, Settings
+from localbias.ledger.settings import Settings
 from localbias.ledger.view import MEANINGS
 from localbias.registry import INDIAN_LANGUAGES, WEATHUB_24
 
@@ -40,7 +40,8 @@ def show_summary(ledger: Ledger) -> None:
     if ledger.missing:
         page.say(
             "The published files are not at hand: {n} verdicts are those of the reference run kept with the book "
-            "(`data/reference/ledger.csv`). They need `weathub/final_results` or `filbbq/templates`.",
+            "(`data/reference/ledger.csv`, made with the default choices). They need `weathub/final_results` or "
+            "`filbbq/templates`.",
             n=len(ledger.missing),
         )
     mine = ledger.table[ledger.table.verdict_ours != ""]
@@ -109,7 +110,7 @@ def show_figures(settings: Settings) -> None:
         page.say(NEEDED)
         return
     held = tables.theirs(settings, ["results"])
-    results, rule = held["results"], f"significant: {RULES[settings.rule]}"
+    results, rule = held["results"], f"significant: {settings.rule_words}"
     model, method = settings.multilingual, settings.method
     page.show(
         charts.sensitivities(

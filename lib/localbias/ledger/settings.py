@@ -7,9 +7,9 @@ from dataclasses import dataclass, fields
 from localbias.errors import BadValues, unknown
 
 RULES = {
-    "paper": "the paper's rule: one-sided p below 0.05 in either direction (a level of 0.10)",
-    "two-sided": "two-sided p below 0.05",
-    "q": "false discovery rate within the figure at most 0.05",
+    "paper": "the paper's rule: one-sided p below {alpha:g} in either direction (a level of {twice:g})",
+    "two-sided": "two-sided p below {alpha:g}",
+    "q": "false discovery rate within the figure at most {alpha:g}",
 }
 """How a cell counts as significant: name → what it means."""
 
@@ -62,6 +62,15 @@ class Settings:
         for name in ("alpha", "every", "most", "level"):
             if not 0 < getattr(self, name) < 1:
                 raise BadValues(f"{name} must lie between 0 and 1", got=str(getattr(self, name)))
+
+    @property
+    def rule_words(self) -> str:
+        """The rule in words.
+
+        >>> Settings(rule="two-sided", alpha=0.01).rule_words
+        'two-sided p below 0.01'
+        """
+        return RULES[self.rule].format(alpha=self.alpha, twice=2 * self.alpha)
 
     @property
     def false_rate(self) -> float:

@@ -37,13 +37,15 @@ def prepare(cells: pd.DataFrame, settings: Settings) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        The same rows plus ``abs_d``, ``two_sided`` (p), ``q`` (Benjamini–Hochberg within a figure:
-        one family of tests, model, method and word list), ``significant`` (by ``settings.rule``) and
-        ``kind`` (monolingual | multilingual | IndicBERT | static).
+        The same rows plus ``abs_d``, ``two_sided`` (p), ``q`` (Benjamini–Hochberg within a figure: one
+        family of tests, model, method and word list; NaN unless the rule is "q"), ``significant`` (by
+        ``settings.rule``) and ``kind`` (monolingual | multilingual | IndicBERT | static).
     """
     p = cells.p.clip(P_FLOOR, 1 - P_FLOOR)
     out = cells.assign(abs_d=cells.d.abs(), two_sided=np.minimum(1.0, 2 * np.minimum(p, 1 - p)))
-    out["q"] = out.groupby(_FIGURE)["two_sided"].transform(lambda part: adjust(part.to_numpy()))
+    out["q"] = np.nan
+    if settings.rule == "q":
+        out["q"] = out.groupby(_FIGURE)["two_sided"].transform(lambda part: adjust(part.to_numpy()))
     by_rule = {
         "paper": lambda t: paper_rule(t.p.to_numpy(), t.d.to_numpy(), settings.alpha),
         "two-sided": lambda t: (t.two_sided < settings.alpha).to_numpy(),
