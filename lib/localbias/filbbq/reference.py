@@ -1,0 +1,162 @@
+"""The whole benchmark, run once with the packaged model, and its result kept small.
+
+``python -m localbias.filbbq.reference`` asks all prompts and writes ``data/reference/``:
+
+- ``filbbq-<model>.json``: what was run: model, revision, wording, numbers of prompts and tokens, the
+  time it took, and hashes of the prompts and of the probabilities;
+- ``filbbq-<model>-scores.csv``: expected scores per template × context, per category and overall;
+- ``filbbq-<model>-probabilities.parquet``: the three probabilities of each prompt, half precision.
+
+Stopped, it goes on where it was. No seed takes part: a second run gives the same numbers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+
+from localbias.errors import BadTable, SourceUnavailable
+from localbias.filbbq.answer import answer_probabilities, prompts_hash
+from localbias.filbbq.orders import reorder
+from localbias.filbbq.prompts import generate_prompts
+from localbias.filbbq.protocols import prompt_form
+from localbias.filbbq.seeds import expected_scores
+from localbias.filbbq.store import AnswerStore
+from localbias.filbbq.templates import CATEGORIES
+from localbias.files import project_root, replacing
+
+P = ["p0", "p1", "p2"]
+
+
+def all_prompts(rules: str = "filbbq-2026", seed: int = 0, dataset: str = "auto") -> pd.DataFrame:
+    """The prompts of every category."""
+    tables = [generate_prompts(c, seed=seed, rules=rules, dataset=dataset) for c in CATEGORIES]
+    return pd.concat(tables, ignore_index=True).sort_values("prompt_id", ignore_index=True)
+
+
+def probabilities_hash(probabilities: pd.DataFrame) -> str:
+    """sha256 of the option probabilities, each rounded to four decimals, in the order of the prompts."""
+    table = probabilities.sort_values("prompt_id")
+    rounded = np.rint(table[P].to_numpy(float) * 10_000).astype("<i4")
+    return hashlib.sha256(table["prompt_id"].to_numpy("<i8").tobytes() + rounded.tobytes()).hexdigest()
+
+
+def _stem(folder: Path, model: str) -> Path:
+    return folder / f"filbbq-{model.replace('/', '--')}"
+
+
+def reference_folder() -> Path:
+    """Where reference results are kept."""
+    return project_root() / "data" / "reference"
+
+
+def run(model: str = "gemma-3-270m", folder: str | Path | None = None, out: Path | None = None, progress=True) -> Path:
+    """Ask all prompts of FilBBQ and write the reference files.
+
+    Parameters
+    ----------
+    model : str
+    folder : path, optional
+        Where answers are kept as they come; in the user's cache by default.
+    out : path, optional
+        Instead of ``data/reference``.
+
+    Returns
+    -------
+    Path of the JSON file
+    """
+    prompts = all_prompts(dataset="filbbq")
+    probabilities = answer_probabilities(prompts, model, folder=folder or "auto", progress=progress)
+    out = out or reference_folder()
+    about = {
+        **probabilities.iloc[0][["model", "revision", "weights", "protocol", "prompt_form", "cue"]].to_dict(),
+        "rules": prompts["rules"].iloc[0], "seed_of_prompts": int(prompts["seed"].iloc[0]), "orders": "published",
+        "prompts": len(prompts), "tokens": int(probabilities["n_tokens"].sum()),
+        "sha256_prompts": prompts_hash(reorder(prompts), prompt_form()),
+        "sha256_probabilities": probabilities_hash(probabilities),
+        "sha256_probabilities_of": "prompt_id and p0, p1, p2 rounded to 4 decimals",
+        "versions": {p: version(p) for p in ("torch", "transformers", "tokenizers")},
+        "threads": torch.get_num_threads(),
+    }
+    if folder:
+        wall, cpu = AnswerStore(folder, {}, []).seconds()
+        about |= {"wall_seconds": round(wall), "processor_seconds": round(cpu)}
+    return write(probabilities, about, out)
+
+
+def write(probabilities: pd.DataFrame, about: dict, out: Path) -> Path:
+    """Write the three reference files of a run; returns the JSON's path."""
+    stem = _stem(out, about["model"])
+    scores = pd.concat([
+        expected_scores(probabilities, off_option=how).assign(off_option_treated=how)
+        for how in ("renormalise", "unparsed")
+    ])
+    with replacing(stem.with_name(stem.name + "-scores.csv")) as draft:
+        scores.round(6).to_csv(draft, index=False, lineterminator="\n")
+    kept = probabilities[["prompt_id", *P]].sort_values("prompt_id").astype({p: "float16" for p in P})
+    with replacing(stem.with_name(stem.name + "-probabilities.parquet")) as draft:
+        kept.to_parquet(draft, index=False, compression="zstd")
+    path = stem.with_name(stem.name + ".json")
+    with replacing(path) as draft:
+        draft.write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return path
+
+
+def has_reference(model: str = "gemma-3-270m") -> bool:
+    """Whether a full run with this model is kept."""
+    return _stem(reference_folder(), model).with_name(_stem(reference_folder(), model).name + ".json").exists()
+
+
+def read(model: str = "gemma-3-270m") -> tuple[dict, pd.DataFrame, pd.DataFrame]:
+    """A kept full run: what it was, its scores, its probabilities.
+
+    Raises
+    ------
+    SourceUnavailable
+        When no full run with this model is kept.
+    """
+    stem = _stem(reference_folder(), model)
+    if not has_reference(model):
+        raise SourceUnavailable(f"no full run with {model} is kept", expected=f"{stem.name}.json",
+                                where=str(stem.parent), todo="python -m localbias.filbbq.reference --model …")
+    about = json.loads(stem.with_name(stem.name + ".json").read_text(encoding="utf-8"))
+    scores = pd.read_csv(stem.with_name(stem.name + "-scores.csv"))
+    kept = pd.read_parquet(stem.with_name(stem.name + "-probabilities.parquet")).astype({p: float for p in P})
+    return about, scores, kept
+
+
+def attach_reference(model: str = "gemma-3-270m") -> pd.DataFrame:
+    """The kept probabilities with their prompts, ready to be scored; needs the published templates.
+
+    Raises
+    ------
+    BadTable
+        When today's prompts are not those of the run.
+    """
+    about, _, kept = read(model)
+    prompts = reorder(all_prompts(about["rules"], about["seed_of_prompts"], dataset="filbbq"))
+    now = prompts_hash(prompts, prompt_form(about["prompt_form"]))
+    if now != about["sha256_prompts"]:
+        raise BadTable("the prompts are not those of the kept run", expected=f"sha256 {about['sha256_prompts'][:12]}…",
+                       got=f"{now[:12]}…", todo="run python -m localbias.filbbq.reference again")
+    return prompts.merge(kept, on="prompt_id", validate="one_to_one")
+
+
+def main() -> None:
+    """The command line: ``python -m localbias.filbbq.reference [--model M] [--folder F]``."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--model", default="gemma-3-270m")
+    parser.add_argument("--folder", help="where answers are kept as they come (default: the user's cache)")
+    given = parser.parse_args()
+    print(run(given.model, given.folder))
+
+
+if __name__ == "__main__":
+    main()

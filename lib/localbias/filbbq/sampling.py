@@ -1,0 +1,191 @@
+r"""Temperature and top-p after the fact: what sampling settings would have made of one pass.
+
+Sampling at temperature T draws a token with probability :math:`p_v^{1/T}/\sum_w p_w^{1/T}`; top-p then
+keeps the smallest set of most likely tokens whose probabilities sum to at least ``top_p``. Both act on
+tokens, so the sums over a letter's surface forms and over the rest of the vocabulary have to be taken
+after, not before. A pass therefore keeps, per prompt, the log-probabilities of every letter form
+(``forms0`` … ``forms2``), of the :data:`TOP` most likely other tokens (``top``), and, for the rest of
+the vocabulary, :math:`\log\sum p^{1/T}` at the temperatures of :data:`TEMPERATURES` (``tail``),
+interpolated in 1/T between them. Top-p is exact, or refused when the set would reach into the rest.
+
+A table without these columns has one token for each option and one for "neither".
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import torch
+from scipy.interpolate import CubicSpline
+
+from localbias.errors import BadTable, BadValues
+
+OPTIONS = ("p0", "p1", "p2", "p_neither")
+FORMS = ("forms0", "forms1", "forms2")
+TOP = 40
+TEMPERATURES = (2.0, 1.75, 1.5, 1.25, 1.1, 1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
+
+
+def summarise_logits(logits: torch.Tensor, forms: list[tuple[int, ...]]) -> dict[str, np.ndarray]:
+    """What is kept of the logits at the answer position.
+
+    Parameters
+    ----------
+    logits : (n, vocabulary) float tensor
+    forms : the token ids of each of the three letters
+
+    Returns
+    -------
+    dict of arrays with n rows: p0, p1, p2, p_neither, logp0 … logp2, forms0 … forms2, top, tail
+
+    Raises
+    ------
+    BadValues
+        When a logit is NaN or +infinite.
+    """
+    broken = ~torch.isfinite(logits).all(dim=1) & ~(torch.isneginf(logits) | torch.isfinite(logits)).all(dim=1)
+    if broken.any():
+        raise BadValues("the model gave logits that are no numbers", expected="finite values",
+                        got=f"NaN or infinity for {int(broken.sum())} of {len(logits)} prompts",
+                        todo="check the weights, or load the model in float32")
+    logp = torch.log_softmax(logits.double(), dim=-1)
+    kept: dict[str, np.ndarray] = {}
+    rest = logp.clone()
+    for k, ids in enumerate(forms):
+        values = logp[:, list(ids)]
+        rest[:, list(ids)] = -torch.inf
+        kept[f"logp{k}"] = torch.logsumexp(values, dim=1).numpy()
+        kept[FORMS[k]] = values.float().numpy()
+    top, at = rest.topk(min(TOP, rest.shape[1]), dim=1)
+    kept["p_neither"] = torch.logsumexp(rest, dim=1).exp().numpy()
+    rest.scatter_(1, at, -torch.inf)
+    kept["top"] = top.float().numpy()
+    kept["tail"] = torch.stack([torch.logsumexp(rest / t, dim=1) for t in TEMPERATURES], dim=1).float().numpy()
+    for k in range(3):
+        kept[f"p{k}"] = np.exp(kept[f"logp{k}"])
+    return kept
+
+
+def check_probabilities(table: pd.DataFrame) -> np.ndarray:
+    """The option probabilities as they are: (n, 4), rows sum to 1; p_neither is filled in when missing.
+
+    Raises
+    ------
+    BadTable, BadValues
+        Columns missing; values that are no probabilities.
+    """
+    if missing := {"p0", "p1", "p2"} - set(table.columns):
+        raise BadTable("the table has no answer probabilities", expected="columns p0, p1, p2, p_neither",
+                       got=f"without {sorted(missing)}", todo="make it with answer_probabilities")
+    p = table[["p0", "p1", "p2"]].to_numpy(float)
+    total = p.sum(axis=1)
+    bad = ~np.isfinite(p).all(axis=1) | (p < 0).any(axis=1) | (total > 1 + 1e-4)
+    if bad.any():
+        at = int(np.argmax(bad))
+        raise BadValues("not answer probabilities", expected="non-negative, sum at most 1", got=str(p[at]),
+                        where=f"prompt {table.iloc[at].get('prompt_id', at)} (and {int(bad.sum()) - 1} more)")
+    p = p / np.maximum(total, 1.0)[:, None]
+    return np.column_stack([p, np.maximum(1.0 - p.sum(axis=1), 0.0)])
+
+
+def option_probabilities(
+    table: pd.DataFrame, temperature: float = 1.0, top_p: float = 1.0, off_option: str = "unparsed"
+) -> np.ndarray:
+    """Probabilities of the three options and of neither, under given sampling settings.
+
+    Parameters
+    ----------
+    table : DataFrame from answer_probabilities, or any with p0, p1, p2
+    temperature : 0 (the most likely token, always) or 0.1 … 2
+    top_p : (0, 1]
+    off_option : "unparsed"
+        "unparsed" leaves the probability of other tokens as that of no answer; "renormalise" gives
+        the distribution among the options, as if only they could be answered.
+
+    Returns
+    -------
+    (n, 4) floats, rows sum to 1
+
+    Raises
+    ------
+    BadValues
+        Settings out of range; top_p that would need more tokens than were kept.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame(dict(p0=[0.6], p1=[0.2], p2=[0.1]))
+    >>> option_probabilities(table, off_option="renormalise").round(3).tolist()
+    [[0.667, 0.222, 0.111, 0.0]]
+    >>> option_probabilities(table, temperature=0.5).round(3).tolist()
+    [[0.857, 0.095, 0.024, 0.024]]
+    >>> option_probabilities(table, top_p=0.7).round(3).tolist()
+    [[0.75, 0.25, 0.0, 0.0]]
+    """
+    if not (temperature == 0 or TEMPERATURES[-1] <= temperature <= TEMPERATURES[0]) or not 0 < top_p <= 1:
+        raise BadValues("sampling settings out of range", got=f"temperature={temperature}, top_p={top_p}",
+                        expected=f"temperature 0 or {TEMPERATURES[-1]} … {TEMPERATURES[0]}, top_p in (0, 1]")
+    if off_option not in ("unparsed", "renormalise"):
+        raise BadValues("unknown treatment of answers that are no option", expected="unparsed, renormalise",
+                        got=repr(off_option))
+    p = check_probabilities(table)
+    if (temperature, top_p) != (1.0, 1.0):
+        p = _resampled(*_tokens(table, p), temperature, top_p)
+    if off_option == "renormalise":
+        p = _renormalised(p, table)
+    return p
+
+
+def _renormalised(p, table):
+    inside = p[:, :3].sum(axis=1)
+    if (inside <= 0).any():
+        at = int(np.argmax(inside <= 0))
+        raise BadValues("no option has any probability", where=f"prompt {table.iloc[at].get('prompt_id', at)}",
+                        todo="use off_option='unparsed', or other sampling settings")
+    return np.column_stack([p[:, :3] / inside[:, None], np.zeros(len(p))])
+
+
+def _tokens(table, p):
+    """Log-probabilities of the single tokens, what each is (0, 1, 2 or 3 for no option), and the tail."""
+    if not {*FORMS, "top", "tail"} <= set(table.columns) or table["top"].isna().any():
+        with np.errstate(divide="ignore"):
+            return np.log(p), np.arange(4), None
+    blocks = [np.stack(table[c].to_numpy()).astype(float) for c in (*FORMS, "top")]
+    kinds = np.concatenate([np.full(b.shape[1], k) for k, b in enumerate(blocks)])
+    return np.concatenate(blocks, axis=1), kinds, np.stack(table["tail"].to_numpy()).astype(float)
+
+
+def _resampled(logp, kinds, tail, temperature, top_p):
+    if temperature == 0:
+        best = kinds[np.argmax(logp, axis=1)]
+        return np.eye(4)[best]
+    scaled = logp / temperature
+    rest = _tail_at(tail, temperature) if tail is not None else np.full(len(logp), -np.inf)
+    log_total = np.logaddexp(np.logaddexp.reduce(scaled, axis=1), rest)
+    q, q_rest = np.exp(scaled - log_total[:, None]), np.exp(rest - log_total)
+    if top_p < 1:
+        q, q_rest = _nucleus(q, top_p), 0.0
+    out = np.stack([q[:, kinds == k].sum(axis=1) for k in range(4)], axis=1)
+    out[:, 3] += q_rest
+    return out / out.sum(axis=1, keepdims=True)
+
+
+def _tail_at(tail, temperature):
+    beta = 1.0 / np.array(TEMPERATURES)
+    finite = np.where(np.isfinite(tail), tail, -1e4)
+    return CubicSpline(beta, finite, axis=1)(1.0 / temperature)
+
+
+def _nucleus(q, top_p):
+    """Keep the most likely tokens until they sum to top_p."""
+    order = np.argsort(-q, axis=1, kind="stable")
+    ranked = np.take_along_axis(q, order, axis=1)
+    before = np.cumsum(ranked, axis=1) - ranked
+    if (ranked.sum(axis=1) < top_p - 1e-9).any():
+        short = float(ranked.sum(axis=1).min())
+        raise BadValues("top_p needs more tokens than were kept",
+                        expected=f"top_p at most {short:.3f} for these prompts at this temperature", got=str(top_p),
+                        todo=f"take a smaller top_p, a lower temperature, or sample with protocol='generate' "
+                             f"({TOP} tokens besides the letters are kept)")
+    kept = np.zeros_like(q)
+    np.put_along_axis(kept, order, np.where(before < top_p - 1e-12, ranked, 0.0), axis=1)
+    return kept
