@@ -99,7 +99,7 @@ def bench_p(n, seed, references):
     print(f"  ratio      {np.mean(plain) / times[:references].mean():.0f} × on the same {references} tests")
     print(f"  bounds     width / allowed: mean {np.mean(widths):.2f}, largest {np.max(widths):.2f} (1 is the promise)")
     seconds, n_x, n_y, p = worst
-    print(f"  slowest    {n_x} + {n_y} words, {p.n_splits:.3g} splits, smallest two-sided p {smallest_p(n_x, n_y):.2g}: "
+    print(f"  slowest    {n_x} + {n_y} words, {p.n_splits:.3g} splits (two-sided p >= {smallest_p(n_x, n_y):.2g}): "
           f"p in [{p.at_least.low:.6g}, {p.at_least.high:.6g}]")  # fmt: skip
     return times.mean()
 

@@ -56,7 +56,7 @@ def test_sets_without_a_variance_are_refused_by_name(bad, message):
 class TwoMethods:
     """M1 spreads its words, M5 gives them all nearly one direction; "lost" has no vector."""
 
-    methods, revision, weights, protocol = ("M1", "M5"), "r", "float32", "in-context"
+    methods, model, revision, weights, protocol = ("M1", "M5"), "m", "r", "float32", "in-context"
 
     def __init__(self, model, **_):
         pass

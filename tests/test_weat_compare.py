@@ -111,11 +111,12 @@ def test_models_are_paired_with_the_reference_whatever_their_method():
         ("en", "weat1", "all", "big", "M5", 1.0, 0.01), ("en", "weat1", "all", "small", "M5", 0.4, 0.3),
         ("en", "weat1", "all", "static", "M10", 1.2, 0.01),
     ])  # fmt: skip
-    pairs = compare.against(table, "big")
+    table["kind"] = ["multilingual", "monolingual", "monolingual"]
+    pairs = compare.against(table)
     assert pairs["other_title"].tolist() == ["small", "static"] and pairs["method"].tolist() == ["M5", "M10"]
     assert pairs["difference"].tolist() == [pytest.approx(-0.6), pytest.approx(0.2)]
     with pytest.raises(BadTable, match="no other model"):
-        compare.against(table.iloc[:1], "big")
+        compare.against(table.iloc[:1])
 
 
 def test_tests_with_the_same_targets_are_paired():
@@ -143,6 +144,7 @@ def test_each_languages_own_models_make_one_family(monkeypatch):
         return judged(rows.assign(flags=[[] for _ in range(len(rows))]))
 
     monkeypatch.setattr(studies, "run_weat", fake)
+    monkeypatch.setattr(studies, "Encoder", KnownEncoder)
     got = studies.run_models(["th", "zh"], ["weat1"], "multi", methods=("M5",))
     assert asked == [(("th", "zh"), "multi"), (("th",), "monsoon-nlp/bert-base-thai"), (("zh",), "bert-base-chinese")]
     assert got.groupby("kind")["family_size"].unique().map(list).to_dict() == {"monolingual": [2], "multilingual": [2]}

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import pandas as pd
 from scipy.spatial.distance import pdist
-from tqdm.auto import tqdm
+from tqdm import tqdm
 
 from localbias.data import WordSets, dataset_label, has_words, load_words, resolve_dataset
 from localbias.embed import Encoder
@@ -108,8 +108,8 @@ def run_sensitivity(
     for code in wanted:
         if known_method(code).code not in encoder.methods:
             raise unknown(f"method for model {model}", code, encoder.methods)
-    about = {"model": model, "revision": encoder.revision, "weights": encoder.weights, "protocol": encoder.protocol,
-             "dataset": dataset_label(dataset)}  # fmt: skip
+    about = {k: getattr(encoder, k) for k in ("model", "revision", "weights", "protocol")}
+    about["dataset"] = dataset_label(dataset)
     rows = []
     for language in tqdm(_languages(languages, tests, variant, dataset), desc=model, disable=not progress):
         asked = [load_words(test, language, variant, dataset) for test in tests]

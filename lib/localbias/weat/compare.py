@@ -127,25 +127,29 @@ def largest(pairs: pd.DataFrame, n: int, names: Sequence[str] | None = None) -> 
     return table.assign(label=table["language_name"] + ", " + table["test_label"])
 
 
-def against(results: pd.DataFrame, model: str) -> pd.DataFrame:
-    """One model's effects beside those of every other model in the table; ``side_by_side`` by model.
+def against(results: pd.DataFrame) -> pd.DataFrame:
+    """The multilingual model's effects beside those of each other model; :func:`side_by_side` by model.
 
-    Where a model has several methods, each is paired with the same method of ``model``, or with its first.
+    Parameters
+    ----------
+    results : DataFrame
+        With a column ``kind``, as :func:`localbias.weat.studies.run_models` returns. A method that the
+        multilingual model has not (M10) is paired with its first.
 
     Returns
     -------
     pandas.DataFrame
         As :func:`side_by_side`, with ``other_title`` and the other's ``method``.
     """
-    ours, parts = only(results, model=model), []
-    for (name, method), theirs in results[results["model"] != model].groupby(["model", "method"], sort=False):
+    ours, parts = only(results, kind="multilingual"), []
+    for (name, method), theirs in results[results["kind"] != "multilingual"].groupby(["model", "method"], sort=False):
         code = method if method in set(ours["method"]) else ours["method"].iloc[0]
-        pair = side_by_side(together(ours[ours["method"] == code], theirs), "model", model, name)
+        pair = side_by_side(together(ours[ours["method"] == code], theirs), "model", ours["model"].iloc[0], name)
         title = MODELS[name].title if name in MODELS else name
         parts.append(pair.assign(other_title=title, method=method))
     if not parts:
-        raise BadTable("there is no other model to compare", expected=f"results of {model} and of another model",
-                       got=f"only {model}")  # fmt: skip
+        raise BadTable("there is no other model to compare", expected="results of a monolingual model",
+                       got=f"only {ours['model'].iloc[0]}")  # fmt: skip
     return together(*parts)
 
 

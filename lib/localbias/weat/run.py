@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from tqdm.auto import tqdm
+from tqdm import tqdm
 
 from localbias.data import WordSets, clean_sets, dataset_label, has_words, load_words, resolve_dataset
 from localbias.data.lexicon import folded
@@ -91,7 +91,7 @@ def run_weat(
     for name in models:
         encoder = Encoder(name, protocol=protocol, progress=progress)
         wanted = methods_of(methods, encoder.methods, name, alone=len(models) == 1)
-        about = {"model": name, "revision": encoder.revision, "weights": encoder.weights, "protocol": encoder.protocol}
+        about = {k: getattr(encoder, k) for k in ("model", "revision", "weights", "protocol")}
         for language in tqdm(languages, desc=name, unit="language", disable=not progress):
             asked = [load_words(test, language, v, dataset) for v in variants for test in tests]
             asked = _once([clean_sets(sets) if clean else sets for sets in asked])

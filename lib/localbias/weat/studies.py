@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import pandas as pd
 
 from localbias.data import dataset_label, has_words, resolve_dataset
+from localbias.embed import Encoder
 from localbias.errors import BadTable
 from localbias.registry import monolingual_models
-from localbias.weat.run import FAMILY, judged, languages_of, run_weat, tests_of
+from localbias.weat.run import FAMILY, judged, languages_of, methods_of, run_weat, tests_of
 
 TRANSLATIONS = {"gt": "machine translation", "human": "human translation", "starter": "written by a language model"}
 """Variant → what its words are, in the comparison of the paper's Figure 2."""
@@ -65,20 +65,28 @@ def run_models(
         language's own models make one family for q together.
     """
     if monolingual != "registry":
-        models = [multilingual, *([monolingual] if isinstance(monolingual, str) else monolingual)]
-        results = run_weat(languages, tests, models, methods, **settings)
+        others = [monolingual] if isinstance(monolingual, str) else list(monolingual)
+        asked = [(languages, name) for name in others]
     else:
-        own = monolingual_models()
-        codes = list(own) if languages == "all" else [languages] if isinstance(languages, str) else list(languages)
-        lacking = [code for code in codes if code not in own]
-        if lacking:
-            raise BadTable("no monolingual model is registered", where=", ".join(lacking), expected=", ".join(own),
-                           todo="name the models: monolingual=[…]")  # fmt: skip
-        results = pd.concat(
-            [run_weat(codes, tests, multilingual, methods, **settings)]
-            + [run_weat([code], tests, own[code], methods, **settings) for code in codes],
-            ignore_index=True,
-        )
-    results["kind"] = np.where(results["model"] == multilingual, "multilingual", "monolingual")
+        languages = _with_own_model(languages)
+        asked = [([code], monolingual_models()[code]) for code in languages]
+    first, *rest = [(languages, multilingual), *asked]
+    parts = [_of_model(*first, tests, methods, settings).assign(kind="multilingual")]
+    parts += [_of_model(*one, tests, methods, settings).assign(kind="monolingual") for one in rest]
     family = [name for name in FAMILY if name != "model" or monolingual != "registry"]
-    return judged(results, settings.get("alpha", 0.05), [*family, "kind"])
+    return judged(pd.concat(parts, ignore_index=True), settings.get("alpha", 0.05), [*family, "kind"])
+
+
+def _of_model(languages, model: str, tests, methods: Sequence[str], settings: dict) -> pd.DataFrame:
+    """The model's results by those of the methods that it has."""
+    has = Encoder(model, progress=False).methods
+    return run_weat(languages, tests, model, methods_of(methods, has, model, alone=False), **settings)
+
+
+def _with_own_model(languages: Sequence[str] | str) -> list[str]:
+    own = monolingual_models()
+    codes = list(own) if languages == "all" else [languages] if isinstance(languages, str) else list(languages)
+    if lacking := [code for code in codes if code not in own]:
+        raise BadTable("no monolingual model is registered", where=", ".join(lacking), expected=", ".join(own),
+                       todo="name the models: monolingual=[…]")  # fmt: skip
+    return codes
