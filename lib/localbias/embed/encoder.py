@@ -90,7 +90,7 @@ class Encoder:
         """Codes of the methods that this model can give, in the registry's order."""
         if self._info.kind == "static":
             return ("M10",)
-        given = set(pooling.WORD_METHODS) | ({"M7"} if protocols.has_cls(self._tokenizer) else set())
+        given = set(pooling.WORD_METHODS) | ({"M7"} if self.kind in ("encoder", "masked") else set())
         return tuple(code for code in METHODS if code in given)
 
     def encode(
@@ -254,9 +254,7 @@ def _checked(words: Iterable[str], language: str) -> list[str]:
         raise BadValues("there are no words to encode", where=f"language {language}")
     for position, word in enumerate(words):
         if not isinstance(word, str):
-            raise BadValues(
-                "a word is not a string", got=repr(word), where=f"language {language}, position {position}"
-            )
+            raise BadValues("a word is not a string", got=repr(word), where=f"language {language}, position {position}")
     return words
 
 

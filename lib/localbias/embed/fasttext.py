@@ -7,6 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
+from localbias.embed import crawl
 from localbias.embed.models import ModelInfo
 from localbias.errors import ModelUnavailable
 
@@ -99,7 +100,5 @@ def open_static(info: ModelInfo, language: str) -> StaticVectors:
     if info.form == "fasttext":
         return FastText(info.files[0])
     if info.form == "fasttext-cc":
-        from localbias.embed import crawl
-
         return FastText(crawl.fetch(crawl.language_of(info.name) or language))
     raise ModelUnavailable(f"the model {info.name!r} has no static word vectors", got=info.form)

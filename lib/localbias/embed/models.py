@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from localbias.embed import gguf, hub, packaged
+from localbias.embed import crawl, gguf, hub, packaged
 from localbias.embed.store import converted
 from localbias.errors import ModelUnavailable, unknown
 from localbias.registry import MODELS
@@ -41,9 +41,9 @@ class ModelInfo:
     revision : str
         Which weights exactly: package, version and sha256; hub commit; or sha256 of local files.
     source : str
-        "package", "gguf", "folder" or "hub".
+        "package", "gguf", "file", "folder", "hub" or "download".
     form : str
-        "e5", "gguf", "folder", "hub", "vectors" or "fasttext".
+        "e5", "gguf", "folder", "hub", "vectors", "fasttext" or "fasttext-cc".
     files : tuple of Path
         The files read; for a folder, the folder; empty for the hub.
     repo, commit : str
@@ -82,6 +82,8 @@ def resolve(name: str) -> ModelInfo:
     if carried:
         return ModelInfo(name, known.kind, known.weights, carried.revision, "package", carried.form, carried.files)
     path = Path(name).expanduser()
+    if crawl.is_name(name) and not path.exists():
+        return ModelInfo(name, "static", "float32", crawl.revision(name), "download", "fasttext-cc")
     if path.is_file():
         return _local_file(name, path)
     if path.is_dir():

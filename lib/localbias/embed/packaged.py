@@ -97,6 +97,22 @@ def find(name: str) -> Packaged | None:
     return Packaged(name, carried.form, files, package, main.version, digest)
 
 
+def available(name: str) -> bool:
+    """Whether the packages that carry a model are installed (their content is not looked at).
+
+    >>> available("no such model")
+    False
+    """
+    if name not in CARRIED:
+        return False
+    try:
+        for package in (MODELS[name].package, *CARRIED[name].parts):
+            distribution(package)
+    except PackageNotFoundError:
+        return False
+    return True
+
+
 def content_hash(files: tuple[Path, ...]) -> str:
     """sha256 of files read one after the other (64 hexadecimal digits)."""
     stats = [path.stat() for path in files]
