@@ -2,6 +2,7 @@
 (() => {
   "use strict";
 
+  const BUNDLE = new URL("vega-bundle.js", document.currentScript.src).href;
   const LEAST_WIDTH = 320; // px; narrower boxes scroll
   const OPTIONS = {
     actions: { export: { svg: true, png: true }, source: false, compiled: false, editor: false },
@@ -13,6 +14,19 @@
   const waiting = (root) => root.querySelectorAll("figure.lb-chart:not([data-live])");
   const boxOf = (figure) => figure.querySelector(".lb-chart-box");
 
+  // The drawing program, asked for by the first chart that comes near.
+  let program = null;
+  function vega() {
+    program = program || new Promise((resolve, reject) => {
+      const script = document.createElement("script");
+      script.src = BUNDLE;
+      script.onload = () => resolve(window.vegaEmbed);
+      script.onerror = () => reject(new Error("vega-bundle.js is not there"));
+      document.head.append(script);
+    });
+    return program;
+  }
+
   async function draw(figure) {
     const box = boxOf(figure);
     const spec = JSON.parse(figure.querySelector('script[type="application/json"]').textContent);
@@ -23,7 +37,8 @@
     box.append(target);
     const before = [...box.children].filter((child) => child !== target);
     try {
-      const drawn = await window.vegaEmbed(target, spec, { ...OPTIONS, downloadFileName: figure.id });
+      const embed = await vega();
+      const drawn = await embed(target, spec, { ...OPTIONS, downloadFileName: figure.id });
       const live = target.querySelector("svg.marks");
       live.setAttribute("role", "img");
       live.setAttribute("aria-label", spec.description);
@@ -41,7 +56,7 @@
   }
 
   function wake(figure) {
-    if (figure.dataset.live || !window.vegaEmbed || boxOf(figure).clientWidth === 0) return;
+    if (figure.dataset.live || boxOf(figure).clientWidth === 0) return;
     figure.dataset.live = "starting";
     draw(figure);
   }

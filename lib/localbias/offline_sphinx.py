@@ -189,7 +189,6 @@ def setup(app):
     app.add_directive("coverage-picture", CoveragePicture)
     app.add_directive("rule-levels", RuleLevels)
     app.add_css_file("localbias.css")
-    app.add_js_file("vega-bundle.js", loading_method="defer")
     app.add_js_file("localbias.js", loading_method="defer")
     app.connect("html-page-context", _without_thebe, priority=900)
     app.connect("build-finished", _write_vega_bundle)
