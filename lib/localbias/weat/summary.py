@@ -97,7 +97,8 @@ def changes(pairs: pd.DataFrame) -> dict[str, object]:
     -------
     dict
         ``n`` pairs, ``same`` (difference 0), ``changed``, ``sign`` and ``significance`` (how many differ),
-        ``mean_absolute``, ``largest`` (name) and ``largest_from``, ``largest_to``.
+        ``mean_absolute``; of the pair that differs most ``largest`` (its name), ``largest_from``, ``largest_to``,
+        ``largest_other`` (its other side).
     """
     if pairs.empty:
         raise BadTable("no pair has an effect size on both sides", expected="pairs", got="none")
@@ -110,6 +111,7 @@ def changes(pairs: pd.DataFrame) -> dict[str, object]:
         "significance": int(pairs["significance_differs"].sum()),
         "mean_absolute": float(pairs["difference"].abs().mean()),
         "largest": f"{row['language_name']}, {row['test_label']}",
+        "largest_other": row.get("other_title", row["other"]),
         "largest_from": float(row["effect_size_one"]), "largest_to": float(row["effect_size_other"]),
     }  # fmt: skip
 
