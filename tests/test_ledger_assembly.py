@@ -113,24 +113,18 @@ def test_our_tables_are_found_by_their_columns():
 def test_our_run_says_with_which_model_and_words_it_speaks():
     claim = ledger.claims()["te-zh-several"]
     finding, speaks = b.on_ours(claim, tables.ours(S, {"a": own()}), S)
-    assert finding.verdict == "holds" and speaks == "other model (multilingual-e5-small); same words"
+    assert finding.verdict == "holds" and speaks == "other model (multilingual-e5-small); same words; 2 languages"
     finding, speaks = b.on_ours(claim, tables.ours(S, {"a": own(languages=("zh",), dataset="starter")}), S)
     assert "other words" in speaks and "without te" in speaks
     finding, speaks = b.on_ours(claim, tables.ours(S, {"a": own("distilbert-base-multilingual-cased")}), S)
-    assert speaks == "same model; same words"
+    assert speaks == "same model; same words; 2 languages"
     finding, speaks = b.on_ours(claim, {}, S)
     assert finding is None and "nothing" in speaks
 
 
 def test_a_stand_in_model_takes_the_multilingual_place():
-    pair = pd.concat(
-        [
-            own(languages=("en",)),
-            own("all-minilm-l6-v2", languages=("en",), effect_size=1.5),
-            own("all-minilm-l6-v2", languages=("zh", "th"), effect_size=1.5),
-            own(languages=("th",)),
-        ]
-    )
+    shared, single = "multilingual-e5-small", "all-minilm-l6-v2"
+    pair = pd.concat([own(shared, ("en", "de", "th")), own(single, ("en", "de", "th"), effect_size=1.5)])
     finding, speaks = b.on_ours(ledger.claims()["mono-larger"], tables.ours(S, {"a": pair}), S)
     assert finding.value == pytest.approx(0.5) and "other model" in speaks
 

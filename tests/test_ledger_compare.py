@@ -45,8 +45,13 @@ def test_paired_says_when_a_side_is_missing():
 def test_paired_takes_the_mean_of_several_right_sides():
     rows = [("ar", "monolingual", 1.0), ("ar", "XLM-R", 0.2), ("ar", "DistilmBERT", 0.4)]
     table = pd.concat([cells([(c, d, 0.5)], group=g) for c, g, d in rows])
-    found = compare.paired(table, S, by="group", left="monolingual", right=["XLM-R", "DistilmBERT"])
+    found = compare.paired(table, S, by="group", left="monolingual", right=["XLM-R", "DistilmBERT"], wording="every")
     assert found.value == pytest.approx(0.7)
+
+
+def test_two_languages_are_too_few_for_a_general_claim():
+    found = compare.paired(pairs([0.2, 0.2]), S, by="source", left="human", right="gt")
+    assert found.verdict == "cannot tell" and "2 languages" in found.figure
 
 
 def ranked(values):

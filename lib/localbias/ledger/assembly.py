@@ -233,6 +233,9 @@ def _speaks(models: list[str], cells: pd.DataFrame, lacking: list[str]) -> str:
     if "dataset" in cells:
         sets = set(cells.dataset)
         parts.append("other words (starter lexicon)" if "starter" in sets else "same words")
+    if "language" in cells:
+        n = cells.language.nunique()
+        parts.append(f"{n} language{'s' if n > 1 else ''}")
     if lacking:
         parts.append(f"without {', '.join(lacking)}")
     return "; ".join(parts)

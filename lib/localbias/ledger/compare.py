@@ -65,6 +65,8 @@ def paired(
     value, ahead = float(per.mean()), int((per > 0).sum())
     low, high = resampled(per_language, np.ones(len(per_language)), settings)
     p = sign_test(per_language)
+    if wording != "every" and len(per_language) < LEAST_LANGUAGES:
+        return cannot_tell(cells.reset_index(), settings, reason=f"only {len(per_language)} languages to compare")
     beyond = low > 0 and p < settings.alpha
     if wording == "every":
         partly = beyond if np.isfinite(low) else ahead / len(per) > settings.most
