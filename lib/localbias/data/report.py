@@ -121,6 +121,7 @@ def translation_facts(changes: pd.DataFrame, local: pd.DataFrame) -> dict[str, A
     first = first if len(first) else changes
     added = local.groupby("language")[["added", "new"]].sum()
     name = {code: language.name for code, language in LANGUAGES.items()}
+    none = sorted(name[code] for code in added.index[added["new"] == 0])
     most, least = first.loc[first["share"].idxmax()], first.loc[first["share"].idxmin()]
     return {
         "cells": int(changes["cells"].sum()), "changed": int(changes["changed"].sum()),
@@ -128,17 +129,24 @@ def translation_facts(changes: pd.DataFrame, local: pd.DataFrame) -> dict[str, A
         "most_share": most["share"], "least": name[least["language"]], "least_share": least["share"],
         "added": int(added["added"].sum()), "new": int(added["new"].sum()), "top": name[added["new"].idxmax()],
         "top_new": int(added["new"].max()),
-        "none": ", ".join(sorted(name[code] for code in added.index[added["new"] == 0])) or "no language",
+        "none": f"none in {', '.join(none)}" if none else "some in every language",
     }
 
 
 # -- audited ------------------------------------------------------------------------------------------------
 
 
-def kinds_by_language(findings: pd.DataFrame) -> pd.DataFrame:
-    """Different findings (:func:`localbias.data.quality.distinct`) per language and kind, for a heat map."""
+def kinds_by_language(findings: pd.DataFrame, languages: Iterable[str]) -> pd.DataFrame:
+    """Different findings (:func:`localbias.data.quality.distinct`) per language and kind, for a heat map.
+
+    Every language has a row; where nothing at all was found, the table says 0 for every rule.
+    """
+    rules = quality.rules()[["kind", "severity"]]
     table = quality.counts(quality.distinct(findings))
-    return named(table).sort_values("severity", key=lambda names: names.map(SEVERITIES.index), kind="stable")
+    kinds = rules[rules["kind"].isin(table["kind"])] if len(table) else rules
+    grid = kinds.merge(pd.DataFrame({"language": list(languages)}), how="cross")
+    table = grid.merge(table, how="left", on=["kind", "severity", "language"])
+    return named(table if table["n"].notna().any() else table.assign(n=0))
 
 
 def audit_facts(findings: pd.DataFrame) -> dict[str, Any]:
@@ -150,7 +158,7 @@ def audit_facts(findings: pd.DataFrame) -> dict[str, Any]:
     return {
         "n": len(findings), "n_different": len(distinct), **{f"n_{s}": int(by_severity.get(s, 0)) for s in SEVERITIES},
         "n_lists": len(errors[["language", "variant", "test"]].drop_duplicates()),
-        "commonest": kinds.index[0] if len(kinds) else "none", "n_commonest": int(kinds.iloc[0]) if len(kinds) else 0,
+        "commonest": f"The commonest kind is “{kinds.index[0]}”, {kinds.iloc[0]:,} times." if len(kinds) else "",
     }  # fmt: skip
 
 
@@ -230,16 +238,15 @@ def without(doubts: pd.DataFrame, dataset: str, languages: Iterable[str], confid
 
 def effect_facts(effect: pd.DataFrame) -> dict[str, Any]:
     """How much cleaning moved (:func:`localbias.data.quality.cleaning_effect`): counts, mean and largest change."""
-    moved = effect[effect["change"].abs() > 1e-9]
-    largest = effect.loc[effect["change"].abs().idxmax()] if effect["change"].notna().any() else None
-    place = named(effect.loc[[largest.name]]).iloc[0] if largest is not None else None
+    moved = effect["change"].abs() > 1e-9
+    place = named(effect.loc[[effect["change"].abs().idxmax()]]).iloc[0] if moved.any() else None
     return {
-        "n": len(effect), "n_moved": len(moved), "mean_change": effect["change"].abs().mean(),
+        "n": len(effect), "n_moved": int(moved.sum()), "mean_change": effect["change"].abs().mean(),
         "flipped": int(effect["flipped"].sum()), "undefined": int(effect["undefined"].sum()),
         "signs": int((effect["d_before"] * effect["d_after"] < 0).sum()),
-        "largest": f"{place['language_name']}, {place['test_label']}" if place is not None else "none",
-        "from_d": largest["d_before"] if largest is not None else float("nan"),
-        "to_d": largest["d_after"] if largest is not None else float("nan"),
+        "largest": f"{place['language_name']}, {place['test_label']}" if moved.any() else "none",
+        "from_d": place["d_before"] if moved.any() else float("nan"),
+        "to_d": place["d_after"] if moved.any() else float("nan"),
     }
 
 

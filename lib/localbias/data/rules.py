@@ -291,7 +291,7 @@ def neighbour_letter(word: str, language: str, category: str) -> str:
     return "holds Arabic " + ", ".join(unicodedata.name(char).split()[-1].lower() for char in found) if found else ""
 
 
-@_word_rule("capitalised", "note", "a common noun with a capital (not in German, not in sets of names)", "Cripple")
+@_word_rule("capitalised", "note", "a common noun with a capital (not in German, not in sets of names)", "Resilient")
 def capitalised(word: str, language: str, category: str) -> str:
     if script_of(language) not in CASED or language == "de" or category in PROPER:
         return ""

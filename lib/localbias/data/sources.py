@@ -26,7 +26,7 @@ import pandas as pd
 import pooch
 import requests
 import yaml
-from tqdm.auto import tqdm
+from tqdm import tqdm
 
 from localbias.errors import BadTable, SourceUnavailable, WrongHash, unknown
 from localbias.files import cache_dir, project_root, replacing
