@@ -57,11 +57,11 @@ def context_limit(model, tokenizer) -> int:
     return min(int(limit) for limit in limits if limit)
 
 
-def _group(sizes: Sequence[int], wanted: int = PART) -> list[list[int]]:
-    """Consecutive positions grouped until each group holds ``wanted`` items."""
+def _group(sizes: Sequence[int]) -> list[list[int]]:
+    """Consecutive positions grouped until each group holds :data:`PART` items."""
     groups, held = [[]], 0
     for i, size in enumerate(sizes):
-        if groups[-1] and held >= wanted:
+        if groups[-1] and held >= PART:
             groups.append([])
             held = 0
         groups[-1].append(i)
@@ -99,7 +99,7 @@ def next_token(tokenizer, model, texts, prompt_ids, cue="auto", budget=tree.BUDG
     """The job of protocol ``next-token``."""
     shown, special = protocols.model_texts(tokenizer, texts, cue)
     forms = letter_tokens(tokenizer)
-    check_letters_fit(tokenizer, shown[0], forms)
+    check_letters_fit(tokenizer, shown[0], forms, spaced=not protocols.is_chat(tokenizer))
     sequences = protocols.token_ids(tokenizer, shown, special, context_limit(model, tokenizer), prompt_ids, room=1)
     trees = _Tree(model, sequences, budget, reuse)
     groups = _group([len(b.members) for b in trees.packed])

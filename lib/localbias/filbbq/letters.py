@@ -53,11 +53,12 @@ def letter_tokens(tokenizer, letters: tuple[str, ...] = LETTERS) -> dict[str, tu
     return {letter: tuple(sorted(found)) for letter, found in forms.items()}
 
 
-def check_letters_fit(tokenizer, before: str, forms: dict[str, tuple[int, ...]]) -> None:
+def check_letters_fit(tokenizer, before: str, forms: dict[str, tuple[int, ...]], spaced: bool = True) -> None:
     """Refuse a vocabulary that spells an answer letter with several tokens at the answer position.
 
-    ``before`` is text that ends where the answer begins. The letter, with or without a space before
-    it, must continue that text by exactly one token, and that token must be one of ``forms``.
+    ``before`` is text that ends where the answer begins. The letter must continue that text by exactly
+    one token, and that token must be one of ``forms``. ``spaced``: running text, where a space comes
+    before the letter; otherwise (after a chat template's marks) it may come or not.
 
     Raises
     ------
@@ -67,9 +68,9 @@ def check_letters_fit(tokenizer, before: str, forms: dict[str, tuple[int, ...]])
     start = tokenizer.encode(before, add_special_tokens=False)
     for letter, known in forms.items():
         tails = []
-        for answer in (letter, f" {letter}"):
+        for answer in (f" {letter}",) if spaced and not before[-1:].isspace() else (letter, f" {letter}"):
             whole = tokenizer.encode(before + answer, add_special_tokens=False)
-            tails.append(whole[len(start):] if whole[: len(start)] == start else whole[-1:])
+            tails.append(whole[len(start) :] if whole[: len(start)] == start else whole[-1:])
         if not any(len(tail) == 1 and tail[0] in known for tail in tails):
             raise ModelUnavailable(
                 f"the vocabulary splits the answer letter {letter}",

@@ -49,14 +49,15 @@ def role_codes(prompts: pd.DataFrame) -> np.ndarray:
     if missing:
         raise BadTable("the table is not one of prompts", expected="columns role0 … role2, condition, label",
                        got=f"without {sorted(missing)}", todo="make it with generate_prompts or read_bbq")
-    codes = np.stack([pd.Categorical(prompts[c], categories=ROLES).codes for c in ROLE_COLUMNS], axis=1)
+    known = {role: code for code, role in enumerate(ROLES)}
+    codes = np.stack([prompts[c].map(known).fillna(-1).to_numpy(int) for c in ROLE_COLUMNS], axis=1)
     complete = (np.sort(codes, axis=1) == np.arange(3)).all(axis=1)
     label = prompts["label"].to_numpy()
     inside = (label >= 0) & (label <= 2)
     right = np.where(inside, codes[np.arange(len(codes)), np.clip(label, 0, 2)], -1)
     ambiguous = (prompts["condition"] == "ambig").to_numpy()
-    known = prompts["condition"].isin(CONDITIONS).to_numpy()
-    bad = ~complete | ~inside | ~known | (ambiguous != (right == 2))
+    named = prompts["condition"].isin(CONDITIONS).to_numpy()
+    bad = ~complete | ~inside | ~named | (ambiguous != (right == 2))
     if bad.any():
         row = prompts.iloc[int(np.argmax(bad))]
         raise BadTable(

@@ -98,7 +98,7 @@ def variance_shares(probabilities: pd.DataFrame, condition: str = "ambig", seeds
         raise BadValues("the score is undefined: no answer but 'unknown' has any probability", where=condition)
     ratio, scale = c.d.sum() / c.m.sum(), c.m.mean()
     z = (c.d - ratio * c.m) / scale
-    noise = (c.dd - 2 * ratio * c.dm + ratio**2 * c.mm) / scale**2 - z**2
+    noise = np.maximum((c.dd - 2 * ratio * c.dm + ratio**2 * c.mm) / scale**2 - z**2, 0.0)
     rows, columns, before = [], [], np.zeros(len(z))
     for source, more in SOURCES.items():
         columns += [x for x in more if x in table]
