@@ -58,7 +58,7 @@ def all_charts() -> dict:
 def _calls():
     page.banner(dataset="starter", model="multilingual-e5-small", methods=["M5"], notes=["A small page."])
     page.say("{n:,} cells reach d = {d:.2f}.", n=1200, d=-0.5)
-    page.finding("cross-lingual", "Of {n} languages, {k} lean one way.", page=PAGE, n=4, k=3)
+    page.finding("weat", "Of {n} languages, {k} lean one way.", page=PAGE, n=4, k=3)
     for chart in all_charts().values():
         page.show(chart)
     page.table(numbers(), "sample-cells", caption="Every number", head=7)
@@ -89,7 +89,7 @@ def write_book(root: Path, monkeypatch) -> Path:
     (root / "notebooks").mkdir()
     for name in ("_config.yml", "_toc.yml"):
         shutil.copy2(PROJECT / name, root / name)
-    cell = nbformat.v4.new_code_cell("show_everything()", id="cell-1", metadata={"tags": ["hide-input"]})
+    cell = nbformat.v4.new_code_cell("show_everything()", id="cell-1")
     cell.outputs = outputs(monkeypatch)
     title = nbformat.v4.new_markdown_cell("# Cross-lingual WEAT\n\nA page about zebrafinches.", id="cell-0")
     notebook = nbformat.v4.new_notebook(cells=[title, cell], metadata={"language_info": {"name": "python"}})

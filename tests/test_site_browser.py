@@ -281,6 +281,13 @@ def test_every_link_inside_the_book_leads_somewhere(site):
                 assert (path.parent / unquote(parsed.path)).exists(), f"{path.name}: {link}"
 
 
+def test_code_is_folded_and_formulas_are_mathml(small_site):
+    cell = soup(chart_page(small_site)).select_one("div.cell details.hide")
+    assert "show_everything()" in cell.text and not cell.has_attr("open")
+    methods = soup(small_site / "book/methods.html")
+    assert len(methods.find_all("math")) > 30 and not methods.find("script", src=re.compile("mathjax", re.I))
+
+
 def test_tables_can_be_downloaded_whole(small_site):
     import pandas as pd
 

@@ -66,6 +66,11 @@ def test_cells_are_formatted_escaped_and_aligned():
     )
 
 
+def test_long_texts_wrap_and_short_ones_do_not():
+    html = page.table_html(pd.DataFrame({"short": ["a b"], "long": ["word " * 20]}))
+    assert "<td>a b</td>" in html and '<td class="lb-long">word' in html
+
+
 def test_small_numbers_are_not_shown_as_nought():
     html = page.table_html(pd.DataFrame({"p": [0.00002, 0.25, 0.0]}))
     assert "2.0e−05" in html and "0.250" in html and "0.000" in html

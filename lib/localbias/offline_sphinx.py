@@ -1,7 +1,7 @@
 """Sphinx extension: everything a reader's browser needs comes from the book itself.
 
 It writes one Vega bundle for the live charts, renders formulas as MathML, copies the results of
-the run beside the pages, and adds the directives through which prose quotes what a run computed:
+the run beside the pages, folds code, and adds the directives through which prose quotes what a run computed:
 
 ``{finding} key``
     A sentence that a notebook wrote with :func:`localbias.page.finding`.
@@ -170,6 +170,14 @@ def _copy_results(app, exception):
         shutil.copytree(source, target, ignore=shutil.ignore_patterns(".*", "*.part"))
 
 
+def _fold_code(app, doctree):
+    """Pages are read before they are rerun: code cells open at a click."""
+    for cell in doctree.findall(nodes.container):
+        if cell.get("nb_element") == "cell_code" and not cell.get("hide_mode"):
+            cell["hide_mode"] = "input"
+            cell["prompt_show"], cell["prompt_hide"] = app.config.nb_code_prompt_show, app.config.nb_code_prompt_hide
+
+
 def _without_thebe(app, pagename, templatename, context, doctree):
     """Leave out the script that would start remote kernels: it names a remote address, and is loaded twice."""
     context["script_files"] = [f for f in context.get("script_files", []) if "thebe" not in _script_text(f).lower()]
@@ -190,6 +198,7 @@ def setup(app):
     app.add_directive("rule-levels", RuleLevels)
     app.add_css_file("localbias.css")
     app.add_js_file("localbias.js", loading_method="defer")
+    app.connect("doctree-read", _fold_code)
     app.connect("html-page-context", _without_thebe, priority=900)
     app.connect("build-finished", _write_vega_bundle)
     app.connect("build-finished", _copy_results)

@@ -33,6 +33,9 @@ from localbias.registry import LANGUAGES, METHODS, MODELS, TESTS
 MAX_ROWS = 100
 """Rows of a table that a page shows at most; the files hold all."""
 
+LONG_TEXT = 36
+"""Characters from which a column's cells wrap."""
+
 WARNING = "These words are offensive or hurtful to some readers. They are shown because the measure is made of them."
 _written: dict[str, str] = {}
 
@@ -199,16 +202,15 @@ def table_html(
             raise BadTable(
                 f"the table has no column {column!r}", expected=", ".join(map(str, df.columns)), got=repr(column)
             )
-    right = {c for c in headings if pd.api.types.is_numeric_dtype(df[c]) and not pd.api.types.is_bool_dtype(df[c])}
-    top = "".join(f'<th scope="col"{_number_class(c in right)}>{_text(h)}</th>' for c, h in headings.items())
+    kinds = {c: _column_class(df[c]) for c in headings}
+    top = "".join(f'<th scope="col"{kinds[c]}>{_text(h)}</th>' for c, h in headings.items())
     tongue = {c: df[w].tolist() if w in df.columns else [w] * len(df) for c, w in words.items()}
     cells = {
         c: [word(v, tongue[c][i]) if c in words else _cell(v, formats.get(c)) for i, v in enumerate(df[c].tolist())]
         for c in headings
     }
     body = "".join(
-        "<tr>" + "".join(f"<td{_number_class(c in right)}>{cells[c][i]}</td>" for c in headings) + "</tr>"
-        for i in range(len(df))
+        "<tr>" + "".join(f"<td{kinds[c]}>{cells[c][i]}</td>" for c in headings) + "</tr>" for i in range(len(df))
     )
     return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
 
@@ -289,8 +291,13 @@ def _text(value: Any) -> str:
     return html.escape(str(value), quote=False)
 
 
-def _number_class(is_number: bool) -> str:
-    return ' class="lb-num"' if is_number else ""
+def _column_class(column: pd.Series) -> str:
+    """Numbers stand right; long texts get room and wrap, all else stays on one line."""
+    if pd.api.types.is_bool_dtype(column):
+        return ""
+    if pd.api.types.is_numeric_dtype(column):
+        return ' class="lb-num"'
+    return ' class="lb-long"' if any(len(str(v)) > LONG_TEXT for v in column) else ""
 
 
 def _cell(value: Any, form: str | Callable[[Any], str] | None) -> str:
