@@ -8,6 +8,7 @@ from localbias import page
 from localbias.charts import ledger as charts
 from localbias.data import integrity
 from localbias.data.published import paper_tables, published_results, published_sensitivity
+from localbias.errors import unknown
 from localbias.ledger import tables
 from localbias.ledger.assembly import Ledger, switched
 from localbias.ledger.finding import VERDICTS
@@ -104,8 +105,19 @@ def show_integrity() -> None:
     )
 
 
-def show_figures(settings: Settings) -> None:
-    """The figures of WEATHub, redrawn from its published results."""
+def show_figures(settings: Settings, which: str = "all") -> None:
+    """The figures of WEATHub, redrawn from its published results.
+
+    Parameters
+    ----------
+    which : "all" | "main" | "none"
+        Every figure, those of the paper's body (1–5, 18 and Table 4), or none.
+    """
+    if which not in ("all", "main", "none"):
+        raise unknown("choice of figures", which, ("all", "main", "none"))
+    if which == "none":
+        page.say("Drawing the figures was switched off for this run.")
+        return
     if not tables.published_available():
         page.say(NEEDED)
         return
@@ -176,6 +188,8 @@ def show_figures(settings: Settings) -> None:
                 description=f"A heat map of effect sizes: {title}, by language and test.",
             )
         )
+    if which == "main":
+        return
     page.say("Figures 6–17 show the same tests for other methods and models: here all methods beside each other.")
     for family, tests in (("original", "original tests"), ("dimension", "dimensions"), ("valence", "valence variants")):
         for group in ("DistilmBERT", "XLM-R"):
@@ -193,8 +207,11 @@ def show_figures(settings: Settings) -> None:
             )
 
 
-def show_switches(settings: Settings) -> pd.DataFrame:
-    """How many verdicts each choice of ours changes; returns the table of all of them."""
+def show_switches(settings: Settings, run: bool = True) -> pd.DataFrame:
+    """How many verdicts each choice of ours changes; returns the table of all of them, empty unless ``run``."""
+    if not run:
+        page.say("Judging the claims under other choices was switched off for this run.")
+        return pd.DataFrame()
     table = switched(settings)
     if table.empty:
         page.say(NEEDED)
