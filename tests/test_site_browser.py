@@ -16,10 +16,10 @@ from playwright.sync_api import sync_playwright
 import site_sample
 from localbias.runner.site import build_site
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(1800)]
 
 PHONE, DESK = {"width": 390, "height": 844}, {"width": 1360, "height": 900}
-WAIT = 15_000  # ms
+WAIT = 60_000  # ms
 
 
 @pytest.fixture(scope="session")
@@ -55,6 +55,7 @@ class Visit:
 
     def __init__(self, browser, **options):
         self.context = browser.new_context(**({"viewport": DESK} | options))
+        self.context.set_default_timeout(120_000)
         self.page = self.context.new_page()
         self.asked, self.complaints = [], []
         self.page.route("**/*", self._only_files)
