@@ -255,3 +255,10 @@ def test_the_explained_effect_sizes_are_those_of_the_definition():
     from scipy.stats import norm
 
     assert explain.superiority(1.2) == pytest.approx(norm.cdf(1.5 / math.sqrt(2)))
+
+
+def test_the_explaining_pictures_fit_the_page():
+    sizes = pd.DataFrame({"n_x": [8, 8], "n_y": [8, 8], "n_a": [8, 8], "n_b": [8, 8], "true_d": [0.0, 0.9]})
+    simulated = sizes.assign(method=["bca", "percentile"], coverage=[0.95, 0.9], level=0.95)
+    for chart in (explain.effect_size_picture(), explain.coverage_picture(simulated)):
+        assert float(ET.fromstring(the_svg(charts.figure(chart))).get("width")) <= theme.WIDTH

@@ -41,7 +41,7 @@ def effect_size_picture(examples: tuple[float, ...] = EXAMPLES) -> alt.TopLevelM
     for d in examples:
         gap = distance(d)
         for name, middle in (("X", gap / 2), ("Y", -gap / 2)):
-            for step in range(-80, 81):
+            for step in range(-64, 65):
                 at = step / 16
                 rows.append((f"d = {d:g}", name, at, NormalDist(middle).pdf(at)))
     table = pd.DataFrame(rows, columns=["panel", "set", "s", "density"])
