@@ -7,6 +7,7 @@ one leaves the last good page and its tables as they were.
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import sys
@@ -86,6 +87,8 @@ def _environment(**values: str) -> Iterator[None]:
 
 
 def _execute(notebook: Path, draft: Path, parameters: dict[str, Any], progress: bool) -> None:
+    # Its reader does not know hints such as ``list[str] | str`` and calls such parameters unknown; ours has checked them.
+    logging.getLogger("papermill").setLevel(logging.ERROR)
     try:
         papermill.execute_notebook(
             str(notebook), str(draft), parameters, kernel_name="python3", cwd=str(notebook.parent),
