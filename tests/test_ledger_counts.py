@@ -114,18 +114,13 @@ def test_numbers_within_their_readings():
 
 def test_seeds_that_move_and_seeds_that_do_not():
     runs = pd.DataFrame(
-        {
-            "condition": "ambig",
-            "template": ["a"] * 3 + ["b"] * 3,
-            "seed": [0, 1, 2] * 2,
-            "score": [0.0, 0.5, 0.25, 0.1, 0.1, 0.1],
-        }
+        {"template": ["a", "b", "c"], "low": [0.0, 0.1, np.nan], "high": [0.5, 0.1, np.nan], "seeds": 3, "n_undefined": [0, 0, 2]}
     )
     found = counts.seed_range(runs, S)
-    assert found.verdict == "holds in part" and found.value == 0.25
-    assert counts.seed_range(runs[runs.template == "a"], S).verdict == "holds"
-    assert counts.seed_range(runs[runs.template == "b"], S).verdict == "not supported"
-    assert counts.seed_range(runs[runs.seed == 0], S).verdict == "cannot tell"
+    assert found.verdict == "holds in part" and found.value == 0.25 and found.n == 2
+    assert counts.seed_range(runs[:1], S).verdict == "holds"
+    assert counts.seed_range(runs[1:2], S).verdict == "not supported"
+    assert counts.seed_range(runs[2:], S).verdict == "cannot tell"
 
 
 def test_a_guesser_by_simulation():

@@ -202,7 +202,7 @@ def on_ours(claim: Claim, our: dict[str, pd.DataFrame], settings: Settings) -> t
     if claim.table != "results":
         models = sorted(set(table["model"])) if "model" in table else []
         finding = judge(claim, {claim.table: table}, settings)
-        return finding, _speaks(models, table, []) if models else "our run"
+        return finding, _speaks(models, table, []) if models else "our run (its page names the model)"
     compares = claim.args.get("by") in ("group", "kind")
     stand_in = _standing_in(table, settings) if compares else table
     cells = select(stand_in, claim, settings, () if compares else ("group",))

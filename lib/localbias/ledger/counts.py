@@ -164,40 +164,37 @@ def above_chance(table: pd.DataFrame, settings: Settings, *, of: str = "signific
 
 
 def seed_range(table: pd.DataFrame, settings: Settings) -> Finding:
-    """Do scores differ between seeds? The range over seeds of each template's score, in each condition.
+    """Do scores differ between seeds? The range over seeds of each group's score, in each condition.
 
     Parameters
     ----------
     table : DataFrame
-        ``seed``, ``score`` and, as far as there, ``model``, ``level``, ``category``, ``template``, ``condition``.
+        A row a group, condition and model: ``low`` and ``high`` (smallest and largest score over seeds),
+        ``seeds`` and ``n_undefined`` (those without a score), and what names the group.
 
     Returns
     -------
     Finding
         Holds when most groups have a range above 0, in part when some have. ``value`` is the median
-        range; the interval holds the middle of the ranges (``settings.level``).
+        range; ``low`` … ``high`` hold the middle of the ranges (:attr:`Settings.level`).
     """
-    by = [c for c in ("model", "level", "category", "template", "condition") if c in table]
-    scored = table.dropna(subset="score")
-    spread = scored.groupby(by, dropna=False, observed=True)["score"].agg(["min", "max", "count"])
-    spread = spread[spread["count"] > 1]
+    spread = table[(table.seeds - table.n_undefined > 1) & table.low.notna() & table.high.notna()]
     if spread.empty:
         return cannot_tell(table, settings, reason="no score was drawn with more than one seed")
-    width = (spread["max"] - spread["min"]).rename("range")
+    width = spread.high - spread.low
     moved = width > 0
     tail = 50 * (1 - settings.level)
     low, high = np.percentile(width, [tail, 100 - tail])
     verdict = HOLDS if moved.mean() > settings.most else PART if moved.any() else NOT
-    figure = f"{moved.sum()} of {len(width)} scores differ between seeds; median range {width.median():.2f}"
     return Finding(
         verdict,
-        figure,
+        f"{moved.sum()} of {len(width)} scores differ between seeds; median range {width.median():.2f}",
         float(width.median()),
         float(low),
         float(high),
         n=len(width),
         chance="any model that does not answer with certainty",
-        evidence=width.reset_index(),
+        evidence=spread.assign(range=width),
     )
 
 

@@ -22,7 +22,7 @@ P_FLOOR = 0.0005
 _KINDS = {"monolingual": "monolingual", "IndicBERT": "IndicBERT", "fastText": "static"}
 _FIGURE = ["family", "group", "method", "source"]
 _CELLS = {"language", "test", "method", "model", "effect_size", "p_value"}
-_SEEDS = {"seed", "score", "condition"}
+_SEEDS = {"condition", "seeds", "low", "high", "mean_defined", "n_undefined"}
 _RHO = {"language", "test", "method", "rho"}
 
 

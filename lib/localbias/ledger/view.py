@@ -69,7 +69,7 @@ def ledger_html(ledger: Ledger, filters: bool = True) -> str:
         "section": list(dict.fromkeys(table.topic)),
         "verdict": [v for v in VERDICTS if (table.verdict == v).any()],
     }
-    rows = "".join(_row(row, ledger.evidence.get(row.id), chosen) for row in table.itertuples())
+    rows = "".join(_row(row, ledger.evidence.get(row.id), chosen, filters) for row in table.itertuples())
     boxes = "".join(_boxes(kind, names, name) for kind, names in chosen.items()) if filters else ""
     rules = "".join(_hide(kind, names, name) for kind, names in chosen.items()) if filters else ""
     style = f"<style>{rules}</style>" if rules else ""
@@ -92,10 +92,10 @@ def _hide(kind: str, names: list[str], owner: str) -> str:
     )
 
 
-def _row(row, evidence: pd.DataFrame | None, chosen: dict[str, list[str]]) -> str:
+def _row(row, evidence: pd.DataFrame | None, chosen: dict[str, list[str]], link: bool) -> str:
     keys = {"paper": row.paper, "section": row.topic, "verdict": row.verdict}
     data = " ".join(f'data-{kind}="{chosen[kind].index(value)}"' for kind, value in keys.items())
-    facts = "".join(f"<dt>{_text(k)}</dt><dd>{v}</dd>" for k, v in _facts(row) if v)
+    facts = "".join(f"<dt>{_text(k)}</dt><dd>{v}</dd>" for k, v in _facts(row, link) if v)
     return (
         f'<details {data} style="--lb-v:{COLOURS[row.verdict]}"><summary><span class="lb-head">'
         f'<span class="lb-badge">{MARKS[row.verdict]} {_text(row.verdict)}</span><span>{_text(row.claim)} '
@@ -104,7 +104,7 @@ def _row(row, evidence: pd.DataFrame | None, chosen: dict[str, list[str]]) -> st
     )
 
 
-def _facts(row) -> list[tuple[str, str]]:
+def _facts(row, link: bool) -> list[tuple[str, str]]:
     here = "" if row.computed == "here" else " (from the reference run: the published files are not at hand)"
     stem = PAGES[row.page]
     clean = f"{row.verdict_unflagged}: {row.figure_unflagged}" if row.flagged_cells else ""
@@ -117,10 +117,10 @@ def _facts(row) -> list[tuple[str, str]]:
         ("judged on", _text(row.data)),
         ("counted as significant", _text(row.rule)),
         ("without flagged cells", _text(clean)),
-        ("our run", ours),
-        ("it speaks of", _text(row.speaks)),
+        ("our run", ours or _text(row.speaks)),
+        ("with", _text(row.speaks) if ours else ""),
         ("our reading", _text(row.reading)),
-        ("page", f'<a href="{stem}.html">{_text(stem)}</a>'),
+        ("page", f'<a href="{stem}.html">{_text(stem)}</a>' if link else ""),
     ]
 
 
@@ -138,7 +138,7 @@ def _evidence(evidence: pd.DataFrame | None) -> str:
     if evidence is None or evidence.empty:
         return ""
     hidden = ("file", "row", "flags", "model", "label", "stated_source", "family", "abs_d", "two_sided", "kind")
-    kept = evidence[[c for c in evidence if c not in hidden]].head(ROWS)
+    kept = evidence[[c for c in evidence if c not in hidden]].dropna(axis=1, how="all").head(ROWS)
     if isinstance(kept.columns, pd.MultiIndex):
         kept.columns = [" ".join(map(str, c)).strip() for c in kept.columns]
     more = f"<p>{ROWS} of {len(evidence)} rows</p>" if len(evidence) > ROWS else ""
@@ -160,9 +160,9 @@ def show_claims(number: str, **choices) -> None:
         Fields of :class:`~localbias.ledger.settings.Settings`.
     """
     ledger = build(pages=[number], **choices)
-    counts = ", ".join(f"{n} {v}" for v, n in ledger.counts.items() if n)
+    counts = "; ".join(f"{v}: {n}" for v, n in ledger.counts.items() if n)
     lead = (
-        f"The papers make {len(ledger.table)} claims about what this page shows: {counts}. Each opens to its "
+        f"The papers make {len(ledger.table)} claims about what this page shows ({counts}). Each opens to its "
         "figures: as published, recomputed from the authors' files, and from this run."
     )
     if ledger.missing:
