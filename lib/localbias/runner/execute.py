@@ -87,7 +87,7 @@ def _environment(**values: str) -> Iterator[None]:
 
 
 def _execute(notebook: Path, draft: Path, parameters: dict[str, Any], progress: bool) -> None:
-    # Its reader does not know hints such as ``list[str] | str`` and calls such parameters unknown; ours has checked them.
+    # Its reader does not know hints such as ``list[str] | str`` and calls such parameters unknown: ours has checked.
     logging.getLogger("papermill").setLevel(logging.ERROR)
     try:
         papermill.execute_notebook(

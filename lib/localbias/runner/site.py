@@ -65,15 +65,8 @@ def build_site(root: Path | None = None, strict: bool = True, everything: bool =
     root = root or project_root()
     stand_ins(root)
     flags = ["-W", "-n", "--keep-going"] if strict else []
-    command = [
-        sys.executable,
-        "-m",
-        "jupyter_book.cli.main",
-        "build",
-        str(root),
-        *flags,
-        *(["--all"] if everything else []),
-    ]
+    start = "from jupyter_book.cli.main import main; main()"
+    command = [sys.executable, "-c", start, "build", str(root), *flags, *(["--all"] if everything else [])]
     done = subprocess.run(command, capture_output=True, text=True, cwd=root)
     log = root / "_build" / "site.log"
     log.parent.mkdir(exist_ok=True)
