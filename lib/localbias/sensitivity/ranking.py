@@ -1,0 +1,85 @@
+"""The order of methods by ρ, and how far languages agree on it (WEATHub, section 3.2 and Table 3)."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from localbias.errors import BadTable
+from localbias.registry import METHODS
+
+
+def ranking(by_language: pd.DataFrame) -> pd.DataFrame:
+    """Methods by their mean ρ over languages, largest first.
+
+    Parameters
+    ----------
+    by_language : DataFrame
+        ``language``, ``method``, ``rho`` (one row a pair; ρ is dimensionless).
+
+    Returns
+    -------
+    pandas.DataFrame
+        method, title, rho (mean over languages), mean_rank (1: largest ρ of its language),
+        first (languages in which it is), languages.
+
+    Raises
+    ------
+    BadTable
+        When a language has a method twice.
+    """
+    if by_language.duplicated(["language", "method"]).any():
+        raise BadTable("a language has a method twice", expected="one row each language and method")
+    table = by_language.dropna(subset=["rho"])
+    table = table.assign(rank=table.groupby("language")["rho"].rank(ascending=False))
+    by_method = table.groupby("method").agg(
+        rho=("rho", "mean"), mean_rank=("rank", "mean"), first=("rank", lambda r: int((r == 1).sum())),
+        languages=("language", "nunique"),
+    )  # fmt: skip
+    by_method = by_method.sort_values("rho", ascending=False, kind="stable").reset_index()
+    by_method.insert(1, "title", [METHODS[m].title if m in METHODS else m for m in by_method["method"]])
+    return by_method
+
+
+def concordance(by_language: pd.DataFrame) -> float:
+    """Kendall's W: do the languages put the methods in one order?
+
+    .. math:: W = \\frac{12 \\sum_i (R_i - \\bar R)^2}{m^2 (n^3 - n)}
+
+    with R the sum of a method's ranks, m languages, n methods; languages that lack a method are left out.
+
+    Returns
+    -------
+    float
+        0 (no agreement) to 1 (one order); NaN with fewer than two languages or methods.
+
+    Examples
+    --------
+    >>> rows = [(l, m, v) for l in "ab" for m, v in (("M1", 3.0), ("M5", 2.0), ("M7", 1.0))]
+    >>> concordance(pd.DataFrame(rows, columns=["language", "method", "rho"]))
+    1.0
+    """
+    wide = by_language.pivot(index="language", columns="method", values="rho").dropna()
+    languages, methods = wide.shape
+    if languages < 2 or methods < 2:
+        return float("nan")
+    sums = wide.rank(axis=1).sum()
+    return float(12 * ((sums - sums.mean()) ** 2).sum() / (languages**2 * (methods**3 - methods)))
+
+
+def beside_published(by_language: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
+    """Our ranking with the authors' mean ρ and rank over the same languages.
+
+    Parameters
+    ----------
+    by_language, theirs : DataFrame
+        ``language``, ``method``, ``rho``: ours, and the authors' (:func:`localbias.data.published.rho`).
+
+    Returns
+    -------
+    pandas.DataFrame
+        The columns of :func:`ranking`, then rho_published, mean_rank_published, first_published (NaN where the authors
+        have none).
+    """
+    common = theirs[theirs["language"].isin(set(by_language["language"]))]
+    other = ranking(common[["language", "method", "rho"]]).set_index("method")[["rho", "mean_rank", "first"]]
+    return ranking(by_language).merge(other.add_suffix("_published").reset_index(), on="method", how="outer", sort=False)
