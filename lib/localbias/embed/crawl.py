@@ -29,7 +29,7 @@ ANY = "fasttext-cc"
 """The model name that stands for every language's file."""
 
 _UNPACKED = 1.7  # a file's size over its compressed size, about
-_CHUNK = 1 << 20
+_CHUNK = 1 << 16  # what a broken connection costs at most
 
 
 def is_name(name: str) -> bool:
@@ -89,7 +89,7 @@ def fetch(language: str, address: str = ADDRESS, folder: Path | None = None) -> 
 
 def _download(url: str, packed: Path, language: str) -> None:
     """Fetch ``url`` into ``packed`` by way of a ``.part`` file that a later call continues."""
-    import httpx
+    import requests
 
     part = packed.with_name(packed.name + ".part")
     if packed.is_file():
@@ -97,20 +97,20 @@ def _download(url: str, packed: Path, language: str) -> None:
     if offline():
         raise _out_of_reach(url, "the network is switched off (LOCALBIAS_OFFLINE or HF_HUB_OFFLINE)")
     start = part.stat().st_size if part.is_file() else 0
-    headers = {"Range": f"bytes={start}-", "Accept-Encoding": "identity"} if start else {"Accept-Encoding": "identity"}
+    headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={start}-"} if start else {})
     try:
-        with httpx.stream("GET", url, headers=headers, follow_redirects=True, timeout=30) as answer:
-            if answer.status_code == httpx.codes.REQUESTED_RANGE_NOT_SATISFIABLE:
+        with requests.get(url, headers=headers, stream=True, timeout=30) as answer:
+            if answer.status_code == requests.codes.requested_range_not_satisfiable:
                 part.replace(packed)  # it was whole already; unpacking checks it
                 return
             answer.raise_for_status()
-            start = start if answer.status_code == httpx.codes.PARTIAL_CONTENT else 0
+            start = start if answer.status_code == requests.codes.partial_content else 0
             _receive(answer, part, start, language)
-    except httpx.HTTPStatusError as problem:
+    except requests.HTTPError as problem:
         status = problem.response.status_code
         why = f"there is no such file (language {language!r})" if status in (403, 404) else f"answer {status}"
         raise _out_of_reach(url, why) from problem
-    except httpx.HTTPError as problem:
+    except requests.RequestException as problem:
         raise _out_of_reach(url, f"{type(problem).__name__}: {problem}; what was received is kept") from problem
     part.replace(packed)
 
@@ -134,7 +134,7 @@ def _receive(answer, part: Path, start: int, language: str) -> None:
         open(part, "ab" if start else "wb") as out,
         tqdm(total=expected or None, initial=start, unit="B", unit_scale=True, leave=False) as bar,
     ):
-        for chunk in answer.iter_raw(_CHUNK):
+        for chunk in answer.iter_content(_CHUNK):
             out.write(chunk)
             bar.update(len(chunk))
         if expected and out.tell() != expected:

@@ -62,7 +62,7 @@ class Matrix:
     matrix : Path
         ``.npy``, (n_words, dim).
     index : Path
-        Parquet table that gives each word's row.
+        Parquet table of one column, the words in the order of the rows.
     """
 
     def __init__(self, matrix: Path, index: Path):
@@ -82,15 +82,14 @@ class Matrix:
 
 
 def _rows(table, n: int, index: Path) -> dict[str, int]:
-    words = table.select_dtypes("object").columns.union(table.select_dtypes("str").columns)
-    if len(words) != 1 or len(table) != n:
+    if len(table.columns) != 1 or len(table) != n:
         raise ModelUnavailable(
             "the index of the word vectors does not fit its matrix",
             expected=f"one column of words, {n} rows",
             got=f"columns {list(table.columns)}, {len(table)} rows",
             where=str(index),
         )
-    return {word: row for row, word in enumerate(table[words[0]])}
+    return {word: row for row, word in enumerate(table.iloc[:, 0])}
 
 
 def open_static(info: ModelInfo, language: str) -> StaticVectors:

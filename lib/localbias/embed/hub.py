@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from pathlib import Path
@@ -27,6 +28,7 @@ def offline() -> bool:
 
 
 _OFFLINE = ("LOCALBIAS_OFFLINE", "HF_HUB_OFFLINE")
+_SWITCHED_OFF = "the hub is switched off (LOCALBIAS_OFFLINE or HF_HUB_OFFLINE)"
 
 
 def commit(repo: str, revision: str | None = None, instead: str = "") -> str:
@@ -49,7 +51,7 @@ def commit(repo: str, revision: str | None = None, instead: str = "") -> str:
     from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError, RevisionNotFoundError
 
     if offline():
-        return _cached(repo, revision, instead, "the hub is switched off (LOCALBIAS_OFFLINE or HF_HUB_OFFLINE)")
+        return _cached(repo, revision, instead, _SWITCHED_OFF)
     try:
         found = HfApi().model_info(repo, revision=revision, timeout=10)
     except GatedRepoError as problem:
@@ -72,41 +74,46 @@ def commit(repo: str, revision: str | None = None, instead: str = "") -> str:
 
 
 def folder(repo: str, sha: str) -> Path:
-    """The local folder of a hub model at a commit, downloaded when it is not cached."""
+    """The local folder of a hub model at a commit, downloaded when it is not cached whole."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError
 
+    if found := _local(repo, sha):
+        return found
+    if offline():
+        raise _out_of_reach(repo, "", _SWITCHED_OFF)
     try:
-        return Path(
-            snapshot_download(
-                repo, revision=sha, allow_patterns=_FILES, ignore_patterns=_SKIP, local_files_only=offline()
-            )
-        )
+        return Path(snapshot_download(repo, revision=sha, allow_patterns=_FILES, ignore_patterns=_SKIP))
     except (OSError, HfHubHTTPError, *_network_errors()) as problem:
         raise _out_of_reach(repo, "", f"{type(problem).__name__}: {problem}") from problem
 
 
 def _cached(repo: str, revision: str | None, instead: str, why: str) -> str:
+    if found := _local(repo, revision):
+        return found.name
+    raise _out_of_reach(repo, instead, why)
+
+
+def _local(repo: str, revision: str | None) -> Path | None:
+    """The cached folder of a revision, when all its weights are there."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import LocalEntryNotFoundError
 
     try:
-        found = Path(
-            snapshot_download(
-                repo, revision=revision, allow_patterns=_FILES, ignore_patterns=_SKIP, local_files_only=True
-            )
-        )
-    except LocalEntryNotFoundError as problem:
-        raise _out_of_reach(repo, instead, why) from problem
-    if not list(found.glob("*.safetensors")):
-        raise _out_of_reach(repo, instead, f"{why}; the cached copy has no weights")
-    return found.name
+        found = Path(snapshot_download(repo, revision=revision, local_files_only=True))
+    except LocalEntryNotFoundError:
+        return None
+    weights = {path.name for path in found.glob("*.safetensors")}
+    index = found / "model.safetensors.index.json"
+    wanted = set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()) if index.is_file() else set()
+    return found if weights and wanted <= weights and (found / "config.json").is_file() else None
 
 
 def _network_errors() -> tuple[type[BaseException], ...]:
-    import httpx
+    """What the hub's client raises when there is no connection: the base of its own status errors."""
+    from huggingface_hub.errors import HfHubHTTPError
 
-    return (httpx.HTTPError,)
+    return tuple(kind for kind in HfHubHTTPError.__mro__ if kind.__name__ == "HTTPError")
 
 
 def _out_of_reach(repo: str, instead: str, why: str) -> ModelUnavailable:

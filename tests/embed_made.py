@@ -1,0 +1,110 @@
+"""Tiny models with random weights and tokenizers with known vocabularies, saved as transformers folders."""
+
+from pathlib import Path
+
+import torch
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
+from tokenizers.models import BPE, Unigram, WordPiece
+from transformers import (
+    BertConfig,
+    BertForMaskedLM,
+    BertModel,
+    LlamaConfig,
+    LlamaForCausalLM,
+    PreTrainedTokenizerFast,
+    RobertaConfig,
+    RobertaModel,
+)
+
+WORDPIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "#", "flower", "bee", "math", "##ema", "##tics", "tics",
+              "old", "##er", "er", "sister", "a", "b", "##b"]  # fmt: skip
+
+
+def wordpiece() -> PreTrainedTokenizerFast:
+    """BERT's tokenizer with 19 pieces: mathematics = math ##ema ##tics, older = old ##er."""
+    core = Tokenizer(WordPiece({piece: i for i, piece in enumerate(WORDPIECES)}, unk_token="[UNK]"))
+    core.normalizer = normalizers.BertNormalizer(lowercase=True)
+    core.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    core.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    core.decoder = decoders.WordPiece()
+    return PreTrainedTokenizerFast(
+        tokenizer_object=core, unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]", pad_token="[PAD]",
+        mask_token="[MASK]",
+    )  # fmt: skip
+
+
+def unigram() -> PreTrainedTokenizerFast:
+    """XLM-R's form: ▁ before words, <s> … </s>; flower = ▁flow er, 花 = ▁ 花."""
+    pieces = [("<s>", 0.0), ("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0), ("▁", -3.0), ("▁flow", -4.0), ("er", -4.0),
+              ("花", -5.0), ("▁bee", -4.5), ("▁sister", -5.0), ("a", -6.0)]  # fmt: skip
+    core = Tokenizer(Unigram(pieces, unk_id=3))
+    core.normalizer = normalizers.NFKC()
+    core.pre_tokenizer = pre_tokenizers.Metaspace()
+    core.decoder = decoders.Metaspace()
+    core.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
+    )  # fmt: skip
+    return PreTrainedTokenizerFast(
+        tokenizer_object=core, bos_token="<s>", eos_token="</s>", pad_token="<pad>", unk_token="<unk>",
+        cls_token="<s>", sep_token="</s>",
+    )  # fmt: skip
+
+
+def byte_level(bos: bool = False) -> PreTrainedTokenizerFast:
+    """GPT-2's form: bytes, a few merges (fl, ow, flow), nothing unknown; with or without a first <bos>."""
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    vocabulary = {piece: i for i, piece in enumerate(["<bos>", "<eos>", *alphabet, "fl", "ow", "flow"])}
+    core = Tokenizer(BPE(vocabulary, [("f", "l"), ("o", "w"), ("fl", "ow")]))
+    core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    core.decoder = decoders.ByteLevel()
+    if bos:
+        core.post_processor = processors.TemplateProcessing(single="<bos> $A", special_tokens=[("<bos>", 0)])
+    return PreTrainedTokenizerFast(tokenizer_object=core, bos_token="<bos>", eos_token="<eos>")
+
+
+def word_level() -> PreTrainedTokenizerFast:
+    """Whole words only, every other word unknown, no special token added."""
+    core = Tokenizer(models.WordLevel({"[UNK]": 0, "flower": 1, "bee": 2}, unk_token="[UNK]"))
+    core.pre_tokenizer = pre_tokenizers.Whitespace()
+    return PreTrainedTokenizerFast(tokenizer_object=core, unk_token="[UNK]", eos_token="[UNK]")
+
+
+def bert(folder: Path, head: bool = False, seed: int = 0) -> Path:
+    """BERT: 3 layers, 16 dims, the WordPiece tokenizer."""
+    torch.manual_seed(seed)
+    config = BertConfig(
+        vocab_size=len(WORDPIECES), hidden_size=16, num_hidden_layers=3, num_attention_heads=2, intermediate_size=32,
+        max_position_embeddings=32, initializer_range=0.5,
+    )  # fmt: skip
+    return _save(folder, BertForMaskedLM(config) if head else BertModel(config), wordpiece())
+
+
+def roberta(folder: Path) -> Path:
+    """RoBERTa: positions counted from the padding id; the Unigram tokenizer."""
+    torch.manual_seed(1)
+    config = RobertaConfig(
+        vocab_size=11, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32,
+        max_position_embeddings=40, pad_token_id=1, initializer_range=0.5, type_vocab_size=1,
+    )  # fmt: skip
+    return _save(folder, RobertaModel(config), unigram())
+
+
+def llama(folder: Path, bos: bool = False, tokenizer: PreTrainedTokenizerFast | None = None) -> Path:
+    """A decoder: 2 layers, 16 dims, the byte-level tokenizer."""
+    torch.manual_seed(2)
+    tokenizer = tokenizer or byte_level(bos)
+    return _save(folder, LlamaForCausalLM(llama_config(len(tokenizer))), tokenizer)
+
+
+def llama_config(n: int) -> LlamaConfig:
+    return LlamaConfig(
+        vocab_size=n, hidden_size=16, intermediate_size=32, num_hidden_layers=2, num_attention_heads=4,
+        num_key_value_heads=2, max_position_embeddings=64, initializer_range=0.5, tie_word_embeddings=False,
+        bos_token_id=0, eos_token_id=1,
+    )  # fmt: skip
+
+
+def _save(folder: Path, model, tokenizer: PreTrainedTokenizerFast) -> Path:
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
