@@ -54,9 +54,9 @@ def in_test_order(results: pd.DataFrame) -> pd.DataFrame:
     table["row_label"] = table["test_title"]
     if table["language"].nunique() > 1:
         table["row_label"] = table["language_name"] + ": " + table["test_label"]
-    table["series"] = table["model_title"]
-    if table.groupby("model")["method"].nunique().max() > 1:
-        table["series"] += ", " + table["method"]
+    if "model" in table:
+        several = table.groupby("model")["method"].nunique().max() > 1
+        table["series"] = table["model_title"] + ", " + table["method"] if several else table["model_title"]
     return table
 
 
@@ -139,7 +139,8 @@ def against(results: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        As :func:`side_by_side`, with ``other_title`` and the other's ``method``.
+        As :func:`labelled` :func:`side_by_side`, with ``other_title``, the other's ``method``, and ``pair_label``
+        ("Thai: bert-base-thai").
     """
     ours, parts = only(results, kind="multilingual"), []
     for (name, method), theirs in results[results["kind"] != "multilingual"].groupby(["model", "method"], sort=False):
@@ -150,7 +151,8 @@ def against(results: pd.DataFrame) -> pd.DataFrame:
     if not parts:
         raise BadTable("there is no other model to compare", expected="results of a monolingual model",
                        got=f"only {ours['model'].iloc[0]}")  # fmt: skip
-    return together(*parts)
+    pairs = labelled(together(*parts))
+    return pairs.assign(pair_label=pairs["language_name"] + ": " + pairs["other_title"])
 
 
 def attribute_pairs(results: pd.DataFrame, pairs: Sequence[Sequence[str]]) -> pd.DataFrame:

@@ -136,6 +136,7 @@ def languages_of(
         return languages
     if languages != "all":
         return (languages,)
+    dataset = resolve_dataset(dataset)
     known = [code for code in LANGUAGES if code not in leave_out]
     has = [c for c in known if all(has_words(t, c, v, dataset) for t in tests for v in variants)]
     if not has:
