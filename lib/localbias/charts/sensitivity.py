@@ -23,8 +23,8 @@ def sensitivity_map(by_language: pd.DataFrame, *, title: str, subtitle: str = ""
         table, "method", "language_name", "milli", significant="best", significant_title="largest of its language",
         diverging=False, number=".1f", value_title="ρ × 1000", cell=58, title=title, subtitle=subtitle,
         tooltip=["method_title"],
-        description=f"Heat map of ρ of {len(order)} methods in {table['language_name'].nunique()} languages; methods from "
-        f"the largest mean ρ ({order[0]}) to the smallest ({order[-1]}); a dot marks the largest of each language.",
+        description=f"Heat map of ρ of {len(order)} methods in {table['language_name'].nunique()} languages; methods "
+        f"from the largest mean ρ ({order[0]}) to the smallest ({order[-1]}); dots mark the largest of a language.",
     )  # fmt: skip
 
 
@@ -42,5 +42,5 @@ def rank_dumbbell(shared: pd.DataFrame, *, title: str) -> alt.TopLevelMixin:
     return paired(
         pd.concat(sides, ignore_index=True), "name", "rank", "side", x_title="mean rank over languages (1 = largest ρ)",
         pair_title="results", reference=None, title=title,
-        description=f"{len(shared)} methods, each with two joined points: its mean rank by ρ in our run and as published.",
+        description=f"{len(shared)} methods, each with two joined points: mean rank by ρ in our run and as published.",
     )  # fmt: skip

@@ -11,7 +11,9 @@ from localbias.data import load_words, resolve_dataset
 from localbias.embed import Encoder
 from localbias.registry import ORIGINAL_TESTS
 
-COLUMNS = ("language", "method", "model", "revision", "weights", "dataset", "words", "mean_cosine", "p10_cosine", "alike")
+COLUMNS = (
+    "language", "method", "model", "revision", "weights", "dataset", "words", "mean_cosine", "p10_cosine", "alike"
+)  # fmt: skip
 
 
 def protocol_cosines(

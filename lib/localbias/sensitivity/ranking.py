@@ -82,4 +82,5 @@ def beside_published(by_language: pd.DataFrame, theirs: pd.DataFrame) -> pd.Data
     """
     common = theirs[theirs["language"].isin(set(by_language["language"]))]
     other = ranking(common[["language", "method", "rho"]]).set_index("method")[["rho", "mean_rank", "first"]]
-    return ranking(by_language).merge(other.add_suffix("_published").reset_index(), on="method", how="outer", sort=False)
+    other = other.add_suffix("_published").reset_index()
+    return ranking(by_language).merge(other, on="method", how="outer", sort=False)
