@@ -114,3 +114,27 @@ def test_one_notebook_on_other_parameters_leaves_the_book_alone(published_book):
     assert set(table.language) == {"zh", "th"} and set(table.method) == {"M5"}
     assert (folder / "_build/html/book/_executed/03-cross-lingual-weat.html").exists()
     assert published_book.pages[2].read_bytes() == before
+
+
+def test_a_persons_list_goes_through_a_notebook_by_name(starter_book):
+    """A language that the book does not know, from one CSV; its name is in the rows and on the page."""
+    sets = {
+        "X": ("flowers", ["rosa", "cravo", "margarida", "girassol", "tulipa", "violeta"]),
+        "Y": ("insects", ["mosca", "barata", "formiga", "vespa", "pulga", "mosquito"]),
+        "A": ("pleasant", ["alegria", "amor", "paz", "beleza", "festa", "sorriso"]),
+        "B": ("unpleasant", ["dor", "guerra", "doença", "tristeza", "crime", "veneno"]),
+    }
+    lines = [f"pt,weat1,{role},{name},{word}" for role, (name, words) in sets.items() for word in words]
+    path = starter_book.root / "data/lexicons/mine.csv"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("\n".join(["language,test,role,category,word", *lines]) + "\n", encoding="utf-8")
+    out = starter_book.root / "mine"
+    asked = ["-p", "dataset=mine", "-p", 'languages=["pt"]', "-p", 'tests=["weat1"]', "--out", str(out)]
+    done = starter_book.command("run", "03", "--profile", "smoke", *asked)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (row,) = pd.read_parquet(out / "data/results/weat-results.parquet").itertuples()
+    assert (row.dataset, row.language, row.n_x, row.n_b) == ("mine", "pt", 6, 6)
+    path.write_text("language,test,role,category,word\npt,weat1,Q,flowers,rosa\n", encoding="utf-8")
+    done = starter_book.command("run", "03", "--profile", "smoke", *asked)
+    path.unlink()
+    assert done.returncode == 1 and "mine.csv" in done.stderr and "role" in done.stderr, done.stderr
