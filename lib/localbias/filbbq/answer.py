@@ -30,7 +30,7 @@ FORMAT = 1
 DESIGN = (
     "prompt_id", "permutation", "order", "category", "template", "block", "pair", "exchanged", "polarity", "condition",
     "role0", "role1", "role2", "label", "name1", "name2", "group1", "group2", "wording", "unknown", "dataset", "rules",
-    "seed",
+    "seed", "social_value",
 )
 """Columns of the prompts that stay with the answers, as far as the prompts have them."""
 
@@ -198,7 +198,7 @@ def _job(ready, protocol, shown, texts, cue, budget, reuse, draws):
         return jobs.masked_pseudo(*asked, options, cue=cue)
     from localbias.filbbq.generate import job
 
-    return job(*asked, options, cue=cue, **draws)
+    return job(*asked, options, shown["permutation"].tolist(), cue=cue, **draws)
 
 
 def _run(job, shown, settings, folder, title):

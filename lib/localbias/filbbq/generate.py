@@ -7,7 +7,6 @@ all seeds; only what follows it is sampled per seed.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,7 +15,7 @@ import torch
 
 from localbias.errors import BadValues
 from localbias.filbbq import protocols
-from localbias.filbbq.jobs import Job, _by_length, context_limit
+from localbias.filbbq.jobs import Job, by_length, context_limit
 from localbias.filbbq.parsing import parse
 
 MAX_NEW_TOKENS = 12
@@ -96,7 +95,7 @@ def _line_done(tokenizer, tokens) -> bool:
 
 
 def job(
-    tokenizer, model, texts, prompt_ids, options, cue="auto", seeds: int = 10, temperature: float = 1.0,
+    tokenizer, model, texts, prompt_ids, options, permutations, cue="auto", seeds: int = 10, temperature: float = 1.0,
     top_p: float = 1.0, max_new_tokens: int = MAX_NEW_TOKENS,
 ) -> Job:
     """The job of protocol ``generate``: shares of the parsed answers, and the answers themselves.
@@ -107,12 +106,11 @@ def job(
     shown, special = protocols.model_texts(tokenizer, texts, cue)
     sequences = protocols.token_ids(tokenizer, shown, special, context_limit(model, tokenizer), prompt_ids,
                                     room=max_new_tokens)
-    parts = [part for batch in _by_length(sequences) for part in np.array_split(batch, max(1, len(batch) // 8))]
-    seen: Counter = Counter()
-    repeat = [seen.update([i]) or seen[i] for i in prompt_ids]
+    parts = [part for batch in by_length(sequences) for part in np.array_split(batch, max(1, len(batch) // 8))]
+    asked = [(int(i), int(p)) for i, p in zip(prompt_ids, permutations, strict=True)]
 
     def one(row: int) -> dict:
-        uniforms = np.stack([np.random.default_rng([seed, int(prompt_ids[row]), repeat[row]]).random(max_new_tokens)
+        uniforms = np.stack([np.random.default_rng([seed, *asked[row]]).random(max_new_tokens)
                              for seed in range(seeds)])
         written = generate(tokenizer, model, sequences[row], uniforms, temperature, top_p)
         parsed = [parse(text, options[row]) for text in written]

@@ -144,7 +144,7 @@ def option_likelihood(tokenizer, model, texts, prompt_ids, options, cue="auto", 
     stems = protocols.token_ids(tokenizer, shown, special, limit, prompt_ids)
     longer = [text + join + option for text, row in zip(shown, options, strict=True) for option in row]
     sequences = protocols.token_ids(tokenizer, longer, special, limit, np.repeat(list(prompt_ids), 3))
-    starts = [tree._common(stems[i // 3], seq) for i, seq in enumerate(sequences)]
+    starts = [tree.common_prefix(stems[i // 3], seq) for i, seq in enumerate(sequences)]
     # the last token of an option is predicted, never read: leave it out of what is computed
     inputs, targets = [s[:-1] for s in sequences], [s[a:] for s, a in zip(sequences, starts, strict=True)]
     trees = _Tree(model, inputs, budget, reuse)
@@ -194,7 +194,7 @@ def _mask_id(tokenizer) -> int:
     return tokenizer.mask_token_id
 
 
-def _by_length(sequences) -> list[np.ndarray]:
+def by_length(sequences) -> list[np.ndarray]:
     """Positions in batches of like length, longest first: little padding, and memory trouble shows at once."""
     order = sorted(range(len(sequences)), key=lambda i: (-len(sequences[i]), i))
     return [np.array(order[i : i + MASKED_BATCH]) for i in range(0, len(order), MASKED_BATCH)]
@@ -206,7 +206,7 @@ def masked(tokenizer, model, texts, prompt_ids, cue="auto") -> Job:
     ending = protocols.CUE if cue == "auto" else cue
     shown = [f"{text}{ending} {tokenizer.mask_token}" for text in texts]
     sequences = protocols.token_ids(tokenizer, shown, True, context_limit(model, tokenizer), prompt_ids, open_end=False)
-    parts = _by_length(sequences)
+    parts = by_length(sequences)
     ids = [forms[letter] for letter in LETTERS]
     pad = tokenizer.pad_token_id or 0
 
@@ -228,10 +228,10 @@ def masked_pseudo(tokenizer, model, texts, prompt_ids, options, cue="auto") -> J
     longer = [f"{text}{ending} {option}" for text, row in zip(texts, options, strict=True) for option in row]
     sequences = protocols.token_ids(tokenizer, longer, True, limit, np.repeat(list(prompt_ids), 3), open_end=False)
     closing = _closing(tokenizer)
-    parts = _by_length(stems)
+    parts = by_length(stems)
 
     def spans(i: int) -> range:
-        return range(tree._common(stems[i // 3], sequences[i]), len(sequences[i]) - closing)
+        return range(tree.common_prefix(stems[i // 3], sequences[i]), len(sequences[i]) - closing)
 
     def score(i: int) -> float:
         total = 0.0

@@ -4,7 +4,10 @@
 
 - ``filbbq-<model>.json``: what was run: model, revision, wording, numbers of prompts and tokens, the
   time it took, and hashes of the prompts and of the probabilities;
-- ``filbbq-<model>-scores.csv``: expected scores per template × context, per category and overall;
+- ``filbbq-<model>-scores.csv``: expected scores per template × context, per category and overall, with
+  answers that are no option left out (``unparsed``) and with the options alone (``renormalise``);
+- ``filbbq-<model>-profile.csv``: every template's score with interval, null band, q and shrunken value;
+- ``filbbq-<model>-chance.csv``: the largest scores beside the largest by chance;
 - ``filbbq-<model>-probabilities.parquet``: the three probabilities of each prompt, half precision.
 
 Stopped, it goes on where it was. No seed takes part: a second run gives the same numbers.
@@ -27,9 +30,10 @@ from localbias.filbbq.answer import answer_probabilities, prompts_hash
 from localbias.filbbq.orders import reorder
 from localbias.filbbq.prompts import generate_prompts
 from localbias.filbbq.protocols import prompt_form
+from localbias.filbbq.score import CONDITIONS
 from localbias.filbbq.seeds import expected_scores
+from localbias.filbbq.selection import bias_profile, largest_by_chance
 from localbias.filbbq.store import AnswerStore
-from localbias.filbbq.templates import CATEGORIES
 from localbias.files import project_root, replacing
 
 P = ["p0", "p1", "p2"]
@@ -37,8 +41,7 @@ P = ["p0", "p1", "p2"]
 
 def all_prompts(rules: str = "filbbq-2026", seed: int = 0, dataset: str = "auto") -> pd.DataFrame:
     """The prompts of every category."""
-    tables = [generate_prompts(c, seed=seed, rules=rules, dataset=dataset) for c in CATEGORIES]
-    return pd.concat(tables, ignore_index=True).sort_values("prompt_id", ignore_index=True)
+    return generate_prompts("all", seed=seed, rules=rules, dataset=dataset).sort_values("prompt_id", ignore_index=True)
 
 
 def probabilities_hash(probabilities: pd.DataFrame) -> str:
@@ -92,14 +95,18 @@ def run(model: str = "gemma-3-270m", folder: str | Path | None = None, out: Path
 
 
 def write(probabilities: pd.DataFrame, about: dict, out: Path) -> Path:
-    """Write the three reference files of a run; returns the JSON's path."""
+    """Write the reference files of a run; returns the JSON's path."""
     stem = _stem(out, about["model"])
     scores = pd.concat([
         expected_scores(probabilities, off_option=how).assign(off_option_treated=how)
         for how in ("renormalise", "unparsed")
     ])
-    with replacing(stem.with_name(stem.name + "-scores.csv")) as draft:
-        scores.round(6).to_csv(draft, index=False, lineterminator="\n")
+    settings = {"off_option": "renormalise"}
+    profiles = pd.concat([bias_profile(probabilities, c, **settings) for c in CONDITIONS], ignore_index=True)
+    chance = pd.concat([largest_by_chance(probabilities, c, **settings) for c in CONDITIONS])
+    for name, table in (("scores", scores), ("profile", profiles), ("chance", chance)):
+        with replacing(stem.with_name(f"{stem.name}-{name}.csv")) as draft:
+            table.round(6).to_csv(draft, index=False, lineterminator="\n")
     kept = probabilities[["prompt_id", *P]].sort_values("prompt_id").astype({p: "float16" for p in P})
     with replacing(stem.with_name(stem.name + "-probabilities.parquet")) as draft:
         kept.to_parquet(draft, index=False, compression="zstd")
@@ -114,8 +121,18 @@ def has_reference(model: str = "gemma-3-270m") -> bool:
     return _stem(reference_folder(), model).with_name(_stem(reference_folder(), model).name + ".json").exists()
 
 
-def read(model: str = "gemma-3-270m") -> tuple[dict, pd.DataFrame, pd.DataFrame]:
-    """A kept full run: what it was, its scores, its probabilities.
+def nearest(model: str) -> str:
+    """The model whose full run to show: the one asked for, or the default where none of it is kept."""
+    return model if has_reference(model) else "gemma-3-270m"
+
+
+def read(model: str = "gemma-3-270m") -> dict:
+    """A kept full run.
+
+    Returns
+    -------
+    dict
+        "about" (what was run), and the tables "scores", "profile", "chance", "probabilities".
 
     Raises
     ------
@@ -126,10 +143,13 @@ def read(model: str = "gemma-3-270m") -> tuple[dict, pd.DataFrame, pd.DataFrame]
     if not has_reference(model):
         raise SourceUnavailable(f"no full run with {model} is kept", expected=f"{stem.name}.json",
                                 where=str(stem.parent), todo="python -m localbias.filbbq.reference --model …")
-    about = json.loads(stem.with_name(stem.name + ".json").read_text(encoding="utf-8"))
-    scores = pd.read_csv(stem.with_name(stem.name + "-scores.csv"))
-    kept = pd.read_parquet(stem.with_name(stem.name + "-probabilities.parquet")).astype({p: float for p in P})
-    return about, scores, kept
+    held = {name: pd.read_csv(stem.with_name(f"{stem.name}-{name}.csv")) for name in ("scores", "profile", "chance")}
+    held["about"] = json.loads(stem.with_name(stem.name + ".json").read_text(encoding="utf-8"))
+    kept = pd.read_parquet(stem.with_name(stem.name + "-probabilities.parquet"))
+    kept = kept.astype({p: float for p in P})
+    kept[P] = kept[P].div(kept[P].sum(axis=1).clip(lower=1.0), axis=0)  # half precision may round a sum above 1
+    held["probabilities"] = kept
+    return held
 
 
 def attach_reference(model: str = "gemma-3-270m") -> pd.DataFrame:
@@ -140,7 +160,8 @@ def attach_reference(model: str = "gemma-3-270m") -> pd.DataFrame:
     BadTable
         When today's prompts are not those of the run.
     """
-    about, _, kept = read(model)
+    held = read(model)
+    about, kept = held["about"], held["probabilities"]
     prompts = reorder(all_prompts(about["rules"], about["seed_of_prompts"], dataset="filbbq"))
     now = prompts_hash(prompts, prompt_form(about["prompt_form"]))
     if now != about["sha256_prompts"]:

@@ -13,12 +13,16 @@ A table without these columns has one token for each option and one for "neither
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pandas as pd
-import torch
 from scipy.interpolate import CubicSpline
 
 from localbias.errors import BadTable, BadValues
+
+if TYPE_CHECKING:
+    import torch
 
 OPTIONS = ("p0", "p1", "p2", "p_neither")
 FORMS = ("forms0", "forms1", "forms2")
@@ -43,6 +47,8 @@ def summarise_logits(logits: torch.Tensor, forms: list[tuple[int, ...]]) -> dict
     BadValues
         When a logit is NaN or +infinite.
     """
+    import torch
+
     broken = ~torch.isfinite(logits).all(dim=1) & ~(torch.isneginf(logits) | torch.isfinite(logits)).all(dim=1)
     if broken.any():
         raise BadValues("the model gave logits that are no numbers", expected="finite values",

@@ -19,7 +19,7 @@ from scipy import optimize, stats
 from localbias.errors import BadValues
 from localbias.filbbq.score import grouped
 from localbias.filbbq.seeds import KEYS
-from localbias.filbbq.variance import _generator, bootstrap_intervals, pair_sums
+from localbias.filbbq.variance import bootstrap_intervals, pair_sums, random_for
 
 ENUMERATE = 12
 """Up to so many pairs all 2ⁿ sign patterns are taken; beyond, random ones."""
@@ -165,9 +165,9 @@ def bias_profile(
     for k, key in enumerate(keys[["category", "template"]].itertuples(index=False)):
         group = sums[codes == k]
         variance, n = pair_variance(group)
-        null = null_scores(group, n_resamples, _generator(seed, "null", *key, condition), seeds)
+        null = null_scores(group, n_resamples, random_for(seed, "null", *key, condition), seeds)
         low, high = np.quantile(null, [(1 - level) / 2, (1 + level) / 2])
-        p = sign_flip_p(group["d"].to_numpy(), n_resamples, _generator(seed, "flip", *key, condition))
+        p = sign_flip_p(group["d"].to_numpy(), n_resamples, random_for(seed, "flip", *key, condition))
         rows.append({"pairs": n, "variance": variance, "null_low": low, "null_high": high, "p_value": p})
     table = pd.concat([keys, pd.DataFrame(rows)], axis=1)
     bars = bootstrap_intervals(mine, levels=["template"], level=level, n_resamples=n_resamples, seed=seed, **settings)
@@ -204,7 +204,7 @@ def largest_by_chance(
     Returns
     -------
     DataFrame, one row a rank
-        rank, category, template, score (k-th largest), null_median, null_high (median and ``level``
+        rank, category, template, condition, score (k-th largest), null_median, null_high (median and ``level``
         quantile of the k-th largest of the guesser's scores over all templates), p_rank (share of
         guessers whose k-th largest is at least as large)
     """
@@ -212,7 +212,7 @@ def largest_by_chance(
     keys, codes = grouped(sums, "template")
     groups = [sums[codes == k] for k in range(len(keys))]
     score = np.array([g["d"].sum() / g["m"].sum() if g["m"].sum() > 0 else np.nan for g in groups])
-    null = np.stack([null_scores(g, draws, _generator(seed, "rank", *key, condition), seeds) for g, key in
+    null = np.stack([null_scores(g, draws, random_for(seed, "rank", *key, condition), seeds) for g, key in
                      zip(groups, keys[["category", "template"]].itertuples(index=False), strict=True)])
     null = -np.sort(-np.nan_to_num(null, nan=-np.inf), axis=0)
     order = np.argsort(-np.nan_to_num(score, nan=-np.inf), kind="stable")[:ranks]
@@ -220,6 +220,7 @@ def largest_by_chance(
         "rank": np.arange(1, len(order) + 1),
         "category": keys["category"].to_numpy()[order],
         "template": keys["template"].to_numpy()[order],
+        "condition": condition,
         "score": score[order],
         "null_median": np.median(null[: len(order)], axis=1),
         "null_high": np.quantile(null[: len(order)], level, axis=1),

@@ -49,7 +49,8 @@ class Bundle:
         return seen
 
 
-def _common(a: Sequence[int], b: Sequence[int]) -> int:
+def common_prefix(a: Sequence[int], b: Sequence[int]) -> int:
+    """How many tokens two sequences share at their beginning."""
     n = 0
     for x, y in zip(a, b, strict=False):
         if x != y:
@@ -71,7 +72,7 @@ def bundles(sequences: Sequence[Sequence[int]], budget: int = BUDGET, share: boo
     groups: list[list[int]] = []
     used, previous = 0, None
     for i in ordered:
-        fresh = len(sequences[i]) - (_common(sequences[previous], sequences[i]) if groups else 0)
+        fresh = len(sequences[i]) - (common_prefix(sequences[previous], sequences[i]) if groups else 0)
         if not groups or not share or used + fresh > budget:
             groups.append([])
             used, fresh = 0, len(sequences[i])
@@ -83,7 +84,7 @@ def bundles(sequences: Sequence[Sequence[int]], budget: int = BUDGET, share: boo
 def _flatten(group, sequences):
     paths, tokens, depth, previous = [], [], [], ()
     for i in group:
-        shared = _common(previous, sequences[i]) if paths else 0
+        shared = common_prefix(previous, sequences[i]) if paths else 0
         fresh = np.arange(len(tokens), len(tokens) + len(sequences[i]) - shared)
         paths.append(np.concatenate([paths[-1][:shared], fresh]) if paths else fresh)
         tokens.extend(sequences[i][shared:])

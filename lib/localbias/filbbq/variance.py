@@ -127,7 +127,7 @@ def pair_sums(probabilities: pd.DataFrame, **settings) -> pd.DataFrame:
     return table.groupby(["category", "template", "condition", "pair"], as_index=False, observed=True).sum()
 
 
-def _generator(seed: int, *names: str) -> np.random.Generator:
+def random_for(seed: int, *names: str) -> np.random.Generator:
     """A generator that depends on what it is for, not on what else is computed."""
     return np.random.default_rng([seed, zlib.crc32("|".join(names).encode("utf-8"))])
 
@@ -194,7 +194,7 @@ def _resampled(sums, n_resamples, seed):
     draws = np.empty((2, len(groups), n_resamples))
     for i, (key, group) in enumerate(groups):
         n = len(group)
-        weights = _generator(seed, *key).multinomial(n, np.full(n, 1 / n), n_resamples)
+        weights = random_for(seed, *key).multinomial(n, np.full(n, 1 / n), n_resamples)
         draws[:, i] = (weights @ group[["d", "m"]].to_numpy()).T
     return totals, draws
 
@@ -204,7 +204,7 @@ def _interval(strata, mine, unit, level, seed):
     d, m = totals["d"].sum(), totals["m"].sum()
     if unit == "template":
         n, units = len(mine), len(mine)
-        rng = _generator(seed, "templates", *totals["category"].unique(), totals["condition"].iloc[0])
+        rng = random_for(seed, "templates", *totals["category"].unique(), totals["condition"].iloc[0])
         weights = rng.multinomial(n, np.full(n, 1 / n), draws.shape[2])
         resampled = (weights @ totals[["d", "m"]].to_numpy()).T
     else:

@@ -1,0 +1,192 @@
+"""What notebook 07 shows: subsets, the arithmetic of −1.00, the kept full run, charts."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import filbbq_made as made
+from localbias.charts import filbbq as draw
+from localbias.errors import BadTable, BadValues, SourceUnavailable
+from localbias.filbbq import outliers, reference, report
+from localbias.filbbq.orders import reorder
+from localbias.filbbq.position import position_table, preferences, scores_by_order
+from localbias.filbbq.prompts import generate_prompts
+from localbias.filbbq.seeds import expected_scores, run_distribution, seed_scores, summarise_seeds, sweep
+from localbias.filbbq.selection import bias_profile, largest_by_chance
+from localbias.filbbq.variance import variance_shares
+
+
+def noisy(templates=4, pairs=3, orders="published"):
+    table = reorder(made.prompts(templates, pairs), orders)
+    p = np.random.default_rng(0).dirichlet([1, 1, 1, 0.5], len(table))
+    return table.assign(p0=p[:, 0], p1=p[:, 1], p2=p[:, 2], p_neither=p[:, 3], model="made")
+
+
+@pytest.fixture(scope="module")
+def starter():
+    return generate_prompts("all", dataset="starter")
+
+
+def test_subsets_are_balanced_and_no_larger_than_asked(starter):
+    few = report.subset(starter, 96, 6)
+    assert len(few) == 96
+    pairs = few.groupby(["category", "template"])["pair"].nunique()
+    assert len(pairs) == 6 and set(pairs) == {2}
+    assert set(few["category"]) == {"gender_identity", "sexual_orientation"}
+    balance = few.groupby("pair")[["polarity", "condition", "exchanged"]].nunique()
+    assert (balance == 2).all(axis=None)
+    pd.testing.assert_frame_equal(few, report.subset(starter, 96, 6))
+    assert len(report.subset(starter)) == len(starter)
+    assert report.subset(starter, 0, 2)["template"].nunique() == 2
+    with pytest.raises(BadValues):
+        report.subset(starter, 4, 2)
+    assert "96 of" in report.subset_note(few, starter) and "6 of" in report.subset_note(few, starter)
+
+
+def test_stereotypes_are_the_ones_asked_for_or_the_largest():
+    expected = expected_scores(noisy())
+    rows = expected.query("level == 'template' and condition == 'ambig'")
+    top = rows.loc[rows["expectation"].abs().idxmax(), "template"]
+    assert report.stereotypes(expected, n=1)["template"].tolist() == [top]
+    assert report.stereotypes(expected, ["T1", "T2"])["template"].tolist() == ["T1", "T2"]
+    with pytest.raises(BadValues, match="no such template"):
+        report.stereotypes(expected, ["T9"])
+
+
+def test_minus_one_by_chance():
+    # a fair coin k times, fifty tries: by hand
+    table = outliers.by_chance([1, 3], seeds=50).set_index("answers")
+    assert table.loc[3, "one_run"] == 1 / 8
+    assert table.loc[3, "any_of_seeds"] == pytest.approx(1 - (7 / 8) ** 50)
+    k = outliers.most_answers(50)
+    assert 1 - (1 - 0.5**k) ** 50 >= 0.5 > 1 - (1 - 0.5 ** (k + 1)) ** 50
+
+
+def test_minus_one_of_a_model_is_the_lowest_value_of_its_distribution():
+    table = noisy(3, 1)
+    lowest = outliers.lowest_possible(table, seeds=50)
+    for row in lowest.itertuples():
+        law = run_distribution(table, row.category, row.template, row.condition)
+        want = law.loc[np.isclose(law["value"], -1), "probability"].sum()
+        assert row.one_run == pytest.approx(want, abs=1e-12)
+        assert row.any_of_seeds == pytest.approx(1 - (1 - want) ** 50)
+    never = made.with_probabilities(made.prompts(1, 1), 0.5, 0.0, 0.5)
+    assert (outliers.lowest_possible(never)["one_run"] == 0).all()
+
+
+def test_off_option_masses_are_means():
+    table = noisy(2, 2)
+    got = report.off_option(table).set_index(["template", "condition"])
+    mine = table.query("template == 'T1' and condition == 'ambig'")
+    assert got.loc[("T1", "ambig"), "off_option"] == pytest.approx(mine["p_neither"].mean())
+    assert got.loc[("T1", "ambig"), "C"] == pytest.approx(mine["p2"].mean())
+    facts = report.off_option_facts(table)
+    assert facts["off"] + facts["on"] == pytest.approx(1)
+    assert facts["low"] == pytest.approx(table["p_neither"].min())
+
+
+def test_pictures_hold_every_seed_and_the_whole_distribution():
+    table = noisy()
+    chosen = report.stereotypes(expected_scores(table), ["T0", "T3"])
+    runs, law = report.seed_picture(table, chosen, seeds=20)
+    assert set(runs["title"]) == {"T0", "T3"} and runs["seed"].nunique() == 20
+    sums = law.groupby(["title", "context"])["probability"].sum()
+    expected = expected_scores(table, levels=["template"]).query("template in ('T0', 'T3')")
+    assert np.allclose(np.sort(sums), np.sort(1 - expected["p_undefined"]))
+    assert law["score"].between(-1, 1).all()
+
+
+def test_beside_the_paper_counts_only_published_prompts(starter):
+    printed = pd.DataFrame({
+        "paper": ["FilBBQ", "WEATHub"], "table": ["Table 2", "Table 3"], "row": ["all", "x"],
+        "column": ["prompts", "y"], "value": ["10576", "1"], "status": "reported elsewhere",
+    })
+    table = report.beside_paper(printed, starter, expected_scores(noisy()))
+    assert "not at hand" in table["here"][0]
+    assert len(table) == 1 + 4  # one printed row of FilBBQ; category and overall in two contexts
+    published = starter.assign(dataset="filbbq")
+    assert report.beside_paper(printed, published, expected_scores(noisy()))["here"][0] == f"{len(starter):,}"
+
+
+def test_sample_prompts_carry_a_gloss_where_there_is_one(starter):
+    assert "in English" in report.sample_prompts(starter)
+    assert "in English" not in report.sample_prompts(made.prompts())
+
+
+def test_every_chart_draws_with_a_description():
+    table = noisy(orders="cyclic")
+    published = noisy()
+    expected = report.labelled(expected_scores(published), published)
+    swept = report.labelled(sweep(published, levels=["overall"]), published)
+    profile = report.labelled(bias_profile(published, n_resamples=100), published)
+    chance = report.labelled(largest_by_chance(published, draws=100), published)
+    order = report.labelled(scores_by_order(table), table)
+    chosen = report.stereotypes(expected, n=2)
+    charts = [
+        draw.seeds(*report.seed_picture(published, chosen, 5)),
+        draw.profile(profile),
+        draw.variance(report.both_contexts(variance_shares, table)),
+        draw.seeds_bought(report.error_series(expected)),
+        draw.off_option(report.labelled(report.off_option(published), published)),
+        draw.positions(position_table(table).query("condition == 'ambig'")),
+        draw.orders(order),
+        draw.largest(chance),
+        draw.temperatures(swept),
+    ]
+    for chart in charts:
+        assert len(chart.to_dict()["description"].split()) > 8
+    assert report.position_facts(preferences(table), order)["orders"] == 6
+    facts = report.seed_facts(expected, summarise_seeds(seed_scores(published, 5)))
+    assert facts["seeds"] == 5 and facts["s_amb"] == expected.query("level == 'overall'")["expectation"].iloc[0]
+
+
+# ---- the kept full run
+
+
+def test_a_run_is_written_and_read_back(tmp_path, monkeypatch):
+    monkeypatch.setattr(reference, "reference_folder", lambda: tmp_path)
+    with pytest.raises(SourceUnavailable, match="no full run"):
+        reference.read("made")
+    table = noisy()
+    path = reference.write(table, {"model": "made"}, tmp_path)
+    assert json.loads(path.read_text())["model"] == "made"
+    held = reference.read("made")
+    assert np.abs(held["probabilities"][["p0", "p1", "p2"]].to_numpy()
+                  - table.sort_values("prompt_id")[["p0", "p1", "p2"]].to_numpy()).max() < 5e-4
+    want = expected_scores(table, off_option="renormalise")["expectation"]
+    got = held["scores"].query("off_option_treated == 'renormalise'")["expectation"]
+    assert np.allclose(got, want, atol=1e-6, equal_nan=True)
+    before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
+    reference.write(table.sample(frac=1, random_state=1).sort_values("prompt_id"), {"model": "made"}, tmp_path)
+    assert before == {p.name: p.read_bytes() for p in tmp_path.iterdir()}
+    assert reference.nearest("made") == "made" and reference.nearest("other") == "gemma-3-270m"
+
+
+def test_the_hash_is_of_the_probabilities():
+    table = noisy()
+    one = reference.probabilities_hash(table)
+    assert one == reference.probabilities_hash(table.iloc[::-1])
+    assert one == reference.probabilities_hash(table.assign(p0=table["p0"] + 1e-7))
+    assert one != reference.probabilities_hash(table.assign(p0=table["p0"] + 1e-3))
+
+
+@pytest.mark.mirror
+def test_the_kept_full_run_is_of_todays_prompts_and_adds_up():
+    held = reference.read()
+    table = reference.attach_reference()
+    assert len(table) == held["about"]["prompts"] == 10_576
+    scores = expected_scores(table, off_option="renormalise")
+    kept = held["scores"].query("off_option_treated == 'renormalise'").reset_index(drop=True)
+    # the kept probabilities are in half precision
+    assert np.abs(scores["expectation"] - kept["expectation"]).max() < 2e-3
+    assert set(held["profile"].groupby("condition").size()) == {104}
+
+
+def test_other_prompts_than_those_of_the_run_are_refused(monkeypatch):
+    held = {"about": {"rules": "filbbq-2026", "seed_of_prompts": 0, "prompt_form": "localbias", "sha256_prompts": "0"}}
+    monkeypatch.setattr(reference, "read", lambda model: held | {"probabilities": None})
+    monkeypatch.setattr(reference, "all_prompts", lambda *args, **kwargs: made.prompts())
+    with pytest.raises(BadTable, match="not those of the kept run"):
+        reference.attach_reference()
