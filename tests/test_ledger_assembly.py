@@ -108,6 +108,8 @@ def test_our_tables_are_found_by_their_columns():
     assert cleaned["results"].empty
     rho = pd.DataFrame({"language": ["zh", "zh"], "test": ["weat1", "weat2"], "method": "M1", "rho": [1.0, 3.0]})
     assert tables.ours(S, {"r": rho})["sensitivity"].rho.tolist() == [2.0]
+    two = pd.concat([rho.assign(model="a"), rho.assign(model="b"), rho.assign(model="b", language="th")])
+    assert set(tables.ours(S, {"r": two})["sensitivity"].model) == {"b"}
 
 
 def test_our_run_says_with_which_model_and_words_it_speaks():
@@ -244,6 +246,19 @@ def test_the_html_filters_without_scripts_and_escapes_text():
     assert len(rules) == 6 and all(f'id="{box}"' in page and f'data-{kind}="{i}"' in page for box, kind, i in rules)
     assert "12 of 20 rows" in page and 'href="03-cross-lingual-weat.html"' in page
     assert "<fieldset" not in view.ledger_html(a_ledger(), filters=False)
+
+
+def test_a_pages_claims_use_that_pages_tables_only(monkeypatch, tmp_path):
+    monkeypatch.setenv("LOCALBIAS_RESULTS", str(tmp_path))
+    monkeypatch.setattr(tables.sources, "available", lambda prefix: False)
+    shown = []
+    monkeypatch.setattr(view, "display", lambda html: shown.append(html.data))
+    own().to_parquet(tmp_path / "weat-results.parquet")
+    ledger.show_claims("03")
+    assert "other model (multilingual-e5-small)" in shown[0] and "reference run" in shown[0]
+    (tmp_path / "weat-results.parquet").unlink()
+    ledger.show_claims("03")
+    assert "multilingual-e5-small" not in shown[1]
 
 
 def test_verdicts_are_told_apart_without_colour():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -119,10 +119,10 @@ def result_folders() -> list[Path]:
     return list(dict.fromkeys([results_dir(), project_root() / "data" / "results"]))
 
 
-def result_tables() -> dict[str, pd.DataFrame]:
-    """Every table that the book's pages have written, by file name."""
+def result_tables(folders: Sequence[Path] | None = None) -> dict[str, pd.DataFrame]:
+    """Every table that the book's pages have written, by file name; by default those of :func:`result_folders`."""
     found = {}
-    for folder in result_folders():
+    for folder in result_folders() if folders is None else folders:
         for file in sorted(folder.glob("*.parquet")):
             if file.stem not in found:
                 found[file.stem] = pd.read_parquet(file)
@@ -152,12 +152,20 @@ def ours(settings: Settings, tables: dict[str, pd.DataFrame] | None = None) -> d
         out["results"] = prepare(cells, settings)
     heuristics = [t for t in tables.values() if set(t.columns) >= _RHO]
     if heuristics:
-        every = pd.concat(heuristics, ignore_index=True).dropna(subset="rho")
-        out["sensitivity"] = every.groupby(["language", "method"], as_index=False)["rho"].mean()
+        out["sensitivity"] = _rho_of_one_model(pd.concat(heuristics, ignore_index=True))
     runs = [t for t in tables.values() if set(t.columns) >= _SEEDS]
     if runs:
         out["seeds"] = pd.concat(runs, ignore_index=True)
     return out
+
+
+def _rho_of_one_model(every: pd.DataFrame) -> pd.DataFrame:
+    """ρ by language and method of the model with most rows, ``model`` and ``dataset`` kept where there."""
+    every = every.dropna(subset="rho")
+    if "model" in every:
+        every = every[every.model == every.model.value_counts().sort_index().idxmax()]
+    keys = [c for c in ("model", "dataset", "language", "method") if c in every]
+    return every.groupby(keys, as_index=False)["rho"].mean()
 
 
 def _cells(table: pd.DataFrame) -> pd.DataFrame:

@@ -15,9 +15,11 @@ import pandas as pd
 from IPython.display import HTML, display
 
 from localbias import page
+from localbias.files import results_dir
 from localbias.ledger.assembly import Ledger, build
 from localbias.ledger.claim import PAGES
 from localbias.ledger.finding import VERDICTS
+from localbias.ledger.tables import result_tables
 
 MARKS = {"holds": "●", "holds in part": "◐", "not supported": "○", "cannot tell": "?"}
 """A sign for each verdict, so that none is told by colour alone."""
@@ -152,6 +154,8 @@ def _text(value: object) -> str:
 def show_claims(number: str, **choices) -> None:
     """What the papers claim about a page's subject, and which of it holds; the last cell of each page.
 
+    Our run is this page's own tables, so that a page does not depend on which others have been run.
+
     Parameters
     ----------
     number : str
@@ -159,7 +163,7 @@ def show_claims(number: str, **choices) -> None:
     **choices
         Fields of :class:`~localbias.ledger.settings.Settings`.
     """
-    ledger = build(pages=[number], **choices)
+    ledger = build(pages=[number], run=result_tables([results_dir()]), **choices)
     counts = "; ".join(f"{v}: {n}" for v, n in ledger.counts.items() if n)
     lead = (
         f"The papers make {len(ledger.table)} claims about what this page shows ({counts}). Each opens to its "
