@@ -34,6 +34,10 @@ def entries(n, value=1.0):
     return {(f"word {i}", "M5"): Entry(np.full(4, value + i, np.float32)) for i in range(n)}
 
 
+def read(store, units, *codes):
+    return store.read([(unit, code) for unit in units for code in codes or ["M5"]])
+
+
 def cache(language="hi", revision="r1", protocol="in-context"):
     return VectorCache("owner/model", revision, protocol, language)
 
@@ -41,17 +45,17 @@ def cache(language="hi", revision="r1", protocol="in-context"):
 def test_what_is_written_is_read_back():
     written = entries(3) | {("भूत", "M5"): Entry(None, "tokenizes only to [UNK]")}
     cache().write(written)
-    read = cache().read(["word 0", "word 2", "भूत", "absent"], ["M5", "M1"])
-    assert set(read) == {("word 0", "M5"), ("word 2", "M5"), ("भूत", "M5")}
-    np.testing.assert_array_equal(read["word 2", "M5"].vector, np.full(4, 3, np.float32))
-    assert read["भूत", "M5"] == Entry(None, "tokenizes only to [UNK]")
+    found = read(cache(), ["word 0", "word 2", "भूत", "absent"], "M5", "M1")
+    assert set(found) == {("word 0", "M5"), ("word 2", "M5"), ("भूत", "M5")}
+    np.testing.assert_array_equal(found["word 2", "M5"].vector, np.full(4, 3, np.float32))
+    assert found["भूत", "M5"] == Entry(None, "tokenizes only to [UNK]")
 
 
 def test_a_file_for_each_model_revision_protocol_and_language():
     paths = {cache().path, cache("mr").path, cache(revision="r2").path, cache(protocol="weathub-2023").path}
     assert len(paths) == 4
     cache().write(entries(1))
-    assert cache(revision="r2").read(["word 0"], ["M5"]) == {}
+    assert read(cache(revision="r2"), ["word 0"]) == {}
 
 
 def test_only_new_words_are_encoded(tmp_path, counted):
@@ -101,11 +105,11 @@ def test_a_damaged_file_is_noticed_and_made_anew(damage):
         database.close()
     units = [f"word {i}" for i in range(400)]
     with pytest.warns(UserWarning, match="damaged"):
-        assert len(store.read(units, ["M5"])) < 400
+        assert len(read(store, units)) < 400
     store.write(entries(400))
-    read = store.read(units, ["M5"])
-    assert len(read) == 400
-    np.testing.assert_array_equal(read["word 399", "M5"].vector, np.full(4, 400, np.float32))
+    found = read(store, units)
+    assert len(found) == 400
+    np.testing.assert_array_equal(found["word 399", "M5"].vector, np.full(4, 400, np.float32))
 
 
 def test_a_flipped_bit_in_a_vector_is_noticed(tmp_path, counted):
@@ -137,12 +141,12 @@ def test_two_processes_at_once_lose_nothing():
         for i in range(40):
             store = VectorCache("owner/model", "r1", "in-context", "hi")
             store.write({(f"{who} {i}", "M5"): Entry(np.full(8, i, np.float32))})
-            assert len(store.read([f"{who} {j}" for j in range(i + 1)], ["M5"])) == i + 1
+            assert len(store.read([(f"{who} {j}", "M5") for j in range(i + 1)])) == i + 1
     """
     running = [run(code, who) for who in ("one", "two", "three")]
     assert [process.wait(120) for process in running] == [0, 0, 0]
     units = [f"{who} {i}" for who in ("one", "two", "three") for i in range(40)]
-    assert len(cache().read(units, ["M5"])) == 120
+    assert len(read(cache(), units)) == 120
 
 
 def test_a_killed_writer_leaves_whole_entries(recwarn):
@@ -155,18 +159,18 @@ def test_a_killed_writer_leaves_whole_entries(recwarn):
     """
     writer = run(code)
     deadline = time.monotonic() + 100
-    while len(cache().read([f"3 {k}" for k in range(50)], ["M5"])) < 50:
+    while len(read(cache(), [f"3 {k}" for k in range(50)])) < 50:
         assert time.monotonic() < deadline and writer.poll() is None
         time.sleep(0.01)
     time.sleep(0.05)
     writer.send_signal(signal.SIGKILL)
     writer.wait()
     for i in range(200):  # every transaction is there whole or not at all
-        read = cache().read([f"{i} {k}" for k in range(50)], ["M5"])
-        assert len(read) in (0, 50)
-        assert all((entry.vector == i).all() for entry in read.values())
+        found = read(cache(), [f"{i} {k}" for k in range(50)])
+        assert len(found) in (0, 50)
+        assert all((entry.vector == i).all() for entry in found.values())
     cache().write(entries(1))
-    assert len(cache().read(["word 0"], ["M5"])) == 1
+    assert len(read(cache(), ["word 0"])) == 1
     assert not recwarn.list
 
 

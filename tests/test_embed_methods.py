@@ -174,7 +174,7 @@ def test_a_model_without_hidden_states_is_named():
             return object()
 
     with pytest.raises(ModelUnavailable, match="'blind' gives no hidden states"):
-        pooled_states(Blind(), [[1, 2]], [[0]])
+        pooled_states(Blind(), [[1, 2]], [(0, [0])])
 
 
 def test_what_a_row_must_say(bert):

@@ -67,11 +67,12 @@ class VectorCache:
         name = f"{slug(model)}-{protocol}-{slug(language)}-{digest}.sqlite"
         self.path = (folder or cache_dir("vectors")) / name
 
-    def read(self, units: Iterable[str], methods: Iterable[str]) -> dict[tuple[str, str], Entry]:
-        """The entries that are there and whole, by (unit, method)."""
-        units, methods = list(units), list(methods)
-        if not self.path.exists():
+    def read(self, asked: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Entry]:
+        """The entries of those (unit, method) that are there and whole."""
+        asked = dict.fromkeys(asked)
+        if not asked or not self.path.exists():
             return {}
+        units, methods = list(dict.fromkeys(u for u, _ in asked)), list(dict.fromkeys(m for _, m in asked))
 
         def select(database: sqlite3.Connection) -> list[tuple]:
             rows = []
@@ -86,6 +87,8 @@ class VectorCache:
 
         found = {}
         for unit, method, problem, vector, checksum in self._try(select) or []:
+            if (unit, method) not in asked:
+                continue
             if checksum != _checksum(unit, method, problem, vector):
                 warnings.warn(f"{self.path}: damaged entry of {unit!r} ({method}), made anew", stacklevel=2)
                 continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +17,7 @@ from localbias.errors import BadValues, UnknownName
 from localbias.registry import METHODS, method
 
 _BLOCK = 4096  # units whose hidden states are held at once
+_NOT_LISTED = "is not in the vocabulary"
 
 
 class Encoder:
@@ -122,20 +123,19 @@ class Encoder:
         """
         words = _checked(words, language)
         methods = self._asked(methods)
-        result: dict[str, np.ndarray] = {}
-        whole = [code for code in methods if code == "M7"]
+        texts = list(dict.fromkeys(words))
+        parts = {text: protocols.split(text, self.protocol) for text in texts}
         by_word = [code for code in methods if code != "M7"]
-        if by_word:
-            parts = {word: protocols.split(word, self.protocol) for word in dict.fromkeys(words)}
-            units = list(dict.fromkeys(unit for some in parts.values() for unit in some))
-            entries = self._entries(units, by_word, language)
-            for code in by_word:
-                means = {word: _mean([entries[unit, code].vector for unit in parts[word]]) for word in parts}
-                result[code] = _stack([means[word] for word in words], self._dim(entries, language))
-        if whole:
-            entries = self._entries(list(dict.fromkeys(words)), whole, language)
-            result["M7"] = _stack([entries[word, "M7"].vector for word in words], self._dim(entries, language))
-        return {code: result[code] for code in methods}
+        asked = [(unit, code) for unit in _units(parts) for code in by_word]
+        asked += [(text, "M7") for text in texts if "M7" in methods]
+        entries = self._entries(asked, language)
+        dim = self._dim(entries, language)
+        result = {}
+        for code in methods:
+            read = {t: [t] if code == "M7" else parts[t] for t in texts}
+            vectors = {text: _mean([entries[unit, code].vector for unit in read[text]]) for text in texts}
+            result[code] = _stack([vectors[word] for word in words], dim)
+        return result
 
     def problems(self, words: Iterable[str], language: str = "und") -> pd.DataFrame:
         """Words without a vector, or with one that leaves part of the word out.
@@ -149,7 +149,7 @@ class Encoder:
         words = list(dict.fromkeys(_checked(words, language)))
         code = "M10" if self._info.kind == "static" else "M1"
         parts = {word: protocols.split(word, self.protocol) for word in words}
-        entries = self._entries(list(dict.fromkeys(u for some in parts.values() for u in some)), [code], language)
+        entries = self._entries([(unit, code) for unit in _units(parts)], language)
         rows = []
         for word in words:
             found = {unit: entries[unit, code] for unit in parts[word]}
@@ -173,55 +173,39 @@ class Encoder:
                 )
         return list(dict.fromkeys(codes))
 
-    def _entries(self, units: list[str], methods: list[str], language: str) -> dict[tuple[str, str], Entry]:
-        """An entry for every unit and method: from the cache, or computed and then kept."""
+    def _entries(self, asked: list[tuple[str, str]], language: str) -> dict[tuple[str, str], Entry]:
+        """An entry for every unit and method asked: from the cache, or computed and then kept."""
         cache = VectorCache(self.model, self.revision, self.protocol, language) if self._cache else None
-        found = cache.read(units, methods) if cache else {}
-        missing = [unit for unit in units if any((unit, code) not in found for code in methods)]
+        found = cache.read(asked) if cache else {}
+        missing = list(dict.fromkeys((unit, code == "M7") for unit, code in asked if (unit, code) not in found))
         for start in range(0, len(missing), _BLOCK):
-            fresh = self._compute(missing[start : start + _BLOCK], methods, language)
+            fresh = self._compute(missing[start : start + _BLOCK], language)
             if cache:
                 cache.write(fresh)
             found.update(fresh)
         return found
 
-    def _compute(self, units: list[str], methods: list[str], language: str) -> dict[tuple[str, str], Entry]:
+    def _compute(self, missing: list[tuple[str, bool]], language: str) -> dict[tuple[str, str], Entry]:
+        """Entries of units: by all methods of a word, or by M7 where the unit is a whole text."""
         if self._info.kind == "static":
-            return self._look_up(units, language)
-        if methods == ["M7"]:
-            return self._read(units, ("M7",), protocols.read_text, language)
-        return self._read(units, pooling.WORD_METHODS, protocols.read_word, language)
-
-    def _look_up(self, units: list[str], language: str) -> dict[tuple[str, str], Entry]:
-        static = self._static_vectors(language)
-        vectors = {unit: static.vector(unit) for unit in units}
-        return {
-            (unit, "M10"): Entry(vector, "" if vector is not None else "is not in the vocabulary")
-            for unit, vector in vectors.items()
+            static = self._static_vectors(language)
+            vectors = {unit: static.vector(unit) for unit, _ in missing}
+            return {(u, "M10"): Entry(v, "" if v is not None else _NOT_LISTED) for u, v in vectors.items()}
+        readings = {
+            (unit, whole): (protocols.read_text if whole else protocols.read_word)(self._tokenizer, unit, self.protocol)
+            for unit, whole in missing
         }
-
-    def _read(
-        self, units: list[str], codes: tuple[str, ...], read: Callable, language: str
-    ) -> dict[tuple[str, str], Entry]:
-        """Read units, send each distinct token sequence through the model once, pool."""
-        readings = {unit: read(self._tokenizer, unit, self.protocol) for unit in units}
-        jobs = [job for r in readings.values() for job in zip(r.sequences, r.positions, strict=True)]
-        jobs = list(dict.fromkeys(jobs))
-        at = {job: i for i, job in enumerate(jobs)}
+        jobs = {job: None for r in readings.values() for job in zip(r.sequences, r.positions, strict=True)}
+        sequences = {sequence: i for i, sequence in enumerate(dict.fromkeys(sequence for sequence, _ in jobs))}
+        readouts = [(sequences[sequence], positions) for sequence, positions in jobs]
         title = f"{self.model} {language}"
-        states = pooling.pooled_states(
-            self._network, [j[0] for j in jobs], [j[1] for j in jobs], self.batch_size, self.progress, title
-        )
+        states = pooling.pooled_states(self._network, list(sequences), readouts, self.batch_size, self.progress, title)
+        at = {job: row for row, job in enumerate(jobs)}
         entries = {}
-        for unit, r in readings.items():
-            rows = [at[job] for job in zip(r.sequences, r.positions, strict=True)]
-            for code in codes:
-                layer, pool = pooling.place(code)
-                vector = None
-                if rows:
-                    chosen = states[rows, layer, pool] if pool == 0 else states[rows[:1], layer, pool]
-                    vector = chosen.mean(0)
-                entries[unit, code] = Entry(vector, r.problem)
+        for (unit, whole), reading in readings.items():
+            rows = [at[job] for job in zip(reading.sequences, reading.positions, strict=True)]
+            for code in ("M7",) if whole else pooling.WORD_METHODS:
+                entries[unit, code] = Entry(_pooled(states, rows, *pooling.place(code)), reading.problem)
         return entries
 
     def _dim(self, entries: dict[tuple[str, str], Entry], language: str) -> int:
@@ -256,6 +240,17 @@ def _checked(words: Iterable[str], language: str) -> list[str]:
         if not isinstance(word, str):
             raise BadValues("a word is not a string", got=repr(word), where=f"language {language}, position {position}")
     return words
+
+
+def _units(parts: dict[str, list[str]]) -> list[str]:
+    return list(dict.fromkeys(unit for some in parts.values() for unit in some))
+
+
+def _pooled(states: np.ndarray, rows: list[int], layer: int, pool: int) -> np.ndarray | None:
+    """A unit's vector from its readouts: their mean, or the first one's; None when there are none."""
+    if not rows:
+        return None
+    return states[rows if pool == 0 else rows[:1], layer, pool].mean(0)
 
 
 def _mean(vectors: list[np.ndarray | None]) -> np.ndarray | None:

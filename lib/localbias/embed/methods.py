@@ -49,21 +49,21 @@ def place(code: str) -> tuple[int, int]:
 def pooled_states(
     model: PreTrainedModel,
     sequences: Sequence[Sequence[int]],
-    positions: Sequence[Sequence[int]],
+    readouts: Sequence[tuple[int, Sequence[int]]],
     batch_size: int = 64,
     progress: bool = False,
     title: str = "",
 ) -> np.ndarray:
-    """One forward pass per sequence; its hidden states pooled over the given positions.
+    """One forward pass per sequence; its hidden states pooled over the positions that are read.
 
     Parameters
     ----------
     model : PreTrainedModel
         A model that returns hidden states.
-    sequences : n sequences of int
+    sequences : sequences of int
         Token ids, special tokens included.
-    positions : n non-empty sequences of int
-        The positions of each that make up the word.
+    readouts : n pairs of int and non-empty sequence of int
+        Which sequence is read, and at which positions.
     batch_size : int
         Sequences per pass. A batch holds sequences of one length, so that nothing is padded and a
         vector does not depend on its neighbours.
@@ -73,21 +73,25 @@ def pooled_states(
     Returns
     -------
     (n, 4, 2, dim) float32 array
-        Axis 1: :data:`LAYERS`. Axis 2: :data:`POOLINGS` (the first position in reading order).
+        A row a readout. Axis 1: :data:`LAYERS`. Axis 2: :data:`POOLINGS` (the first position in reading order).
 
     Raises
     ------
     ModelUnavailable
         When the model gives no hidden states.
     """
-    order = sorted(range(len(sequences)), key=lambda i: (len(sequences[i]), i))
+    of_sequence: dict[int, list[int]] = {}
+    for row, (i, _) in enumerate(readouts):
+        of_sequence.setdefault(i, []).append(row)
+    order = sorted(of_sequence, key=lambda i: (len(sequences[i]), i))
     result: np.ndarray | None = None
     with tqdm(total=len(order), desc=title, unit="word", delay=1, leave=False, **_shown(progress)) as bar:
         for batch in _equal_length(order, sequences, batch_size):
-            pooled = _pass(model, [sequences[i] for i in batch], [positions[i] for i in batch])
+            rows = [(row, k) for k, i in enumerate(batch) for row in of_sequence[i]]
+            pooled = _pass(model, [sequences[i] for i in batch], [(k, readouts[row][1]) for row, k in rows])
             if result is None:
-                result = np.empty((len(sequences), *pooled.shape[1:]), np.float32)
-            result[batch] = pooled
+                result = np.empty((len(readouts), *pooled.shape[1:]), np.float32)
+            result[[row for row, _ in rows]] = pooled
             bar.update(len(batch))
     return np.empty((0, len(LAYERS), len(POOLINGS), 0), np.float32) if result is None else result
 
@@ -106,16 +110,14 @@ def _equal_length(order: list[int], sequences: Sequence[Sequence[int]], batch_si
     return batches
 
 
-def _pass(model: PreTrainedModel, sequences: list[Sequence[int]], positions: list[Sequence[int]]) -> np.ndarray:
+def _pass(model: PreTrainedModel, sequences: list[Sequence[int]], readouts: list[tuple[int, Sequence[int]]]):
     import torch
 
-    n = len(sequences)
-    filled = [*sequences, *[sequences[-1]] * (-n % _ROWS)]
+    filled = [*sequences, *[sequences[-1]] * (-len(sequences) % _ROWS)]
     ids = torch.tensor(filled, device=model.device)
     with torch.inference_mode():
-        states = getattr(
-            model(input_ids=ids, attention_mask=torch.ones_like(ids), output_hidden_states=True), "hidden_states", None
-        )
+        answer = model(input_ids=ids, attention_mask=torch.ones_like(ids), output_hidden_states=True)
+        states = getattr(answer, "hidden_states", None)
         if not states or len(states) < 2:
             raise ModelUnavailable(
                 f"the model {model.config.name_or_path or type(model).__name__!r} gives no hidden states",
@@ -125,10 +127,10 @@ def _pass(model: PreTrainedModel, sequences: list[Sequence[int]], positions: lis
         mean = states[0].float().clone()
         for state in states[1:]:
             mean += state
-        picked = torch.stack([states[0].float(), states[-2].float(), mean / len(states), states[-1].float()], 1)[:n]
-        weights = torch.zeros((n, 2, ids.shape[1]), device=ids.device)
-        for row, where in enumerate(positions):
+        picked = torch.stack([states[0].float(), states[-2].float(), mean / len(states), states[-1].float()], 1)
+        weights = torch.zeros((len(readouts), 2, ids.shape[1]), device=ids.device)
+        for row, (_, where) in enumerate(readouts):
             weights[row, 0, list(where)] = 1 / len(where)
             weights[row, 1, min(where)] = 1
-        pooled = torch.einsum("nltd,npt->nlpd", picked, weights)
+        pooled = torch.einsum("nltd,npt->nlpd", picked[[k for k, _ in readouts]], weights)
     return pooled.cpu().numpy()
