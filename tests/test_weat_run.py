@@ -192,6 +192,14 @@ def test_word_flags_of_sound_sets_are_none():
     assert word_flags(WordSets(words[:8], words[8:16], words[16:24], words[24:])) == []
 
 
+def test_two_sets_of_the_same_words_are_flagged_whatever_their_order():
+    from localbias.data import WordSets
+
+    words = [f"{role}{i}" for role in "xab" for i in range(8)]
+    flags = word_flags(WordSets(words[:8], words[7::-1], words[8:16], words[16:]))
+    assert flags == ["X and Y are the same words"]
+
+
 def test_smallest_p_of_the_sizes_in_a_table(lexicon):
     got = smallest_p_table(table(lexicon))
     assert got.loc[0, ["n_x", "n_y", "rows"]].tolist() == [2, 2, 2] and got.loc[0, "p_min"] == 2 / 6

@@ -121,10 +121,12 @@ def together(*tables: pd.DataFrame) -> pd.DataFrame:
 
 
 def largest(pairs: pd.DataFrame, n: int, names: Sequence[str] | None = None) -> pd.DataFrame:
-    """The ``n`` pairs that differ most, as :func:`long_form`, with a ``label`` ("Chinese, WEAT 2") for charts."""
+    """The ``n`` pairs that differ most, most first, as :func:`long_form`; ``label`` ("Chinese, WEAT 2") names them."""
     top = pairs.loc[pairs["difference"].abs().sort_values(ascending=False, kind="stable").index[:n]]
     table = labelled(long_form(top, names))
-    return table.assign(label=table["language_name"] + ", " + table["test_label"])
+    table["label"] = table["language_name"] + ", " + table["test_label"]
+    spread = table.groupby("label")["effect_size"].transform(np.ptp)
+    return table.loc[spread.sort_values(ascending=False, kind="stable").index].reset_index(drop=True)
 
 
 def against(results: pd.DataFrame) -> pd.DataFrame:

@@ -219,13 +219,16 @@ def _numbers(result: WeatResult) -> dict:
 def word_flags(sets: WordSets) -> list[str]:
     """What is odd about the words of a test: repeated words, words on two sides, small sets; counts, no words.
 
-    >>> word_flags(WordSets(["rose", "rose", "ant"], ["ant", "bee"], ["joy"] * 1, ["joy"]))[:3]
-    ['1 repeated in X', '1 in both X and Y', '1 in both A and B']
+    >>> word_flags(WordSets(["rose", "rose", "ant"], ["ant", "bee"], ["joy"], ["joy"]))[:3]
+    ['1 repeated in X', '1 in both X and Y', 'A and B are the same words']
     """
     seen = {role: Counter(folded(word) for word in words) for role, words in sets.sets.items()}
     flags = [f"{n} repeated in {role}" for role, c in seen.items() if (n := c.total() - len(c))]
     for one, other in (("X", "Y"), ("A", "B")):
-        if both := seen[one].keys() & seen[other].keys():
+        both = seen[one].keys() & seen[other].keys()
+        if both and seen[one] == seen[other]:
+            flags.append(f"{one} and {other} are the same words")
+        elif both:
             flags.append(f"{len(both)} in both {one} and {other}")
     if both := (seen["X"].keys() | seen["Y"].keys()) & (seen["A"].keys() | seen["B"].keys()):
         flags.append(f"{len(both)} both target and attribute")

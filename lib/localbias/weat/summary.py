@@ -118,6 +118,7 @@ def changes(pairs: pd.DataFrame) -> dict[str, object]:
 
 FLAG_KINDS = {
     "repeated in": "a word stands twice in a set",
+    "are the same words": "both sets of a pair hold the same words: d is 0 by construction",
     "in both X and Y": "a word stands in both target sets",
     "in both A and B": "a word stands in both attribute sets",
     "both target and attribute": "a word is target and attribute",
