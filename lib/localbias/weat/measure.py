@@ -93,7 +93,7 @@ def weat_test(
     >>> east, north = np.array([[1.0, 0.1], [1.0, 0.2]]), np.array([[0.1, 1.0], [0.2, 1.0]])
     >>> r = weat_test(east, north, east, north)
     >>> round(r.effect_size, 3), round(r.p_value, 4), r.p_value_strict, r.method
-    (1.722, 0.1667, 0.0, 'enumeration')
+    (1.728, 0.1667, 0.0, 'enumeration')
     """
     if alternative not in ALTERNATIVES:
         raise unknown("alternative", alternative, ALTERNATIVES)
