@@ -16,8 +16,8 @@ from filelock import FileLock
 
 import filbbq_made as made
 from localbias.errors import BadTable, BadValues, ModelUnavailable, UnknownName
-from localbias.filbbq import jobs, protocols, tree
-from localbias.filbbq.answer import Loaded, answer_probabilities, load
+from localbias.filbbq import jobs, protocols, report, tree
+from localbias.filbbq.answer import Loaded, answer_probabilities, load, written_answers
 from localbias.filbbq.generate import drawn_answers, generate, sample_token
 from localbias.filbbq.letters import bare, letter_tokens
 from localbias.filbbq.protocols import OWN, PromptForm, prompt_form
@@ -219,6 +219,18 @@ def by_hand_text(model, prompts, i, option):
         return 0.0
     p = by_hand(model, OWN.render(prompts)[i] + "\nSagot:")
     return p[model.tokenizer.get_vocab()[option]]
+
+
+def test_written_answers_tell_letters_that_are_answers(prompts, model):
+    table = written_answers(prompts, model, 2, 5, form=OWN, folder=None, progress=False)
+    assert len(table) == 10 and table["prompt_id"].nunique() == 2
+    for row in table.itertuples():
+        words = [bare(word) for word in row.written.split() if bare(word) not in ("", "?")]
+        assert row.begins == (words[:1] in (["A"], ["B"], ["C"]))
+    assert written_answers(prompts, made.tiny_masked()).empty
+    facts = report.written_facts(table)
+    assert facts["n"] == 10 and facts["begins"] == table["begins"].sum()
+    assert np.isnan(report.written_facts(written_answers(prompts, made.tiny_masked()))["parsed"])
 
 
 def test_greedy_generation_is_the_models_own(prompts, model):

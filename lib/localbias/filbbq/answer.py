@@ -46,13 +46,16 @@ class Loaded:
     weights: str = "float32"
 
 
-def load(model: str | Loaded) -> Loaded:
-    """A model by name (packaged, local folder, GGUF file or hub id), or one that is loaded already."""
+def load(model: str | Loaded, dtype: str = "float32", device: str | None = None) -> Loaded:
+    """A model by name (packaged, local folder, GGUF file or hub id), or one that is loaded already.
+
+    ``dtype`` and ``device`` are those of :func:`localbias.embed.models.load_causal`.
+    """
     if isinstance(model, Loaded):
         return model
     from localbias.embed.models import load_causal
 
-    tokenizer, network, info = load_causal(model)
+    tokenizer, network, info = load_causal(model, device=device, dtype=dtype)
     return Loaded(tokenizer, network, info.name, info.revision, info.weights)
 
 
@@ -163,6 +166,33 @@ def answer_probabilities(
     return table.assign(**marks).sort_values(["prompt_id", "permutation"], ignore_index=True)
 
 
+def written_answers(
+    prompts: pd.DataFrame, model: str | Loaded, n: int = 8, seeds: int = 10, *, seed: int = 0, progress: bool = True,
+    temperature: float = 1.0, top_p: float = 1.0, **more,
+) -> pd.DataFrame:
+    """What a model writes out for ``n`` of the prompts, several times each: a check on ``next-token``.
+
+    A first token "A" may begin an answer, or go on to "A, B, o C" or "A.M.". Strict parsing of whole
+    answers tells these apart.
+
+    Returns
+    -------
+    DataFrame, one row per prompt and draw
+        The prompt's design columns, seed_of_draw, written, answer (−1: not parsed), reason, and
+        ``begins`` (the answer begins with a letter A, B or C that stands alone). Empty for masked
+        models, which write nothing.
+    """
+    from localbias.filbbq.generate import drawn_answers
+
+    ready = load(model)
+    if not _writes(ready):
+        return pd.DataFrame(columns=["prompt_id", "seed_of_draw", "written", "answer", "reason", "begins"])
+    few = prompts.sample(min(n, len(prompts)), random_state=seed).sort_values("prompt_id")
+    draws = {"seeds": seeds, "temperature": temperature, "top_p": top_p}
+    table = drawn_answers(answer_probabilities(few, ready, "generate", progress=progress, draws=draws, **more))
+    return table.assign(begins=table["written"].str.contains(r"^\W*[ABC](?!\w)", regex=True))
+
+
 def prompts_hash(prompts: pd.DataFrame, wording: PromptForm) -> str:
     """sha256 over what is asked, prompt by prompt (id, order, text)."""
     digest = hashlib.sha256()
@@ -175,8 +205,13 @@ def _keys(shown):
     return [f"{i}:{p}" for i, p in zip(shown["prompt_id"], shown["permutation"], strict=True)]
 
 
+def _writes(ready) -> bool:
+    """Whether the model can go on from a text (not so masked models)."""
+    return getattr(ready.model, "can_generate", lambda: False)()
+
+
 def _check_kind(ready, protocol):
-    masked = ready.tokenizer.mask_token_id is not None and not getattr(ready.model, "can_generate", lambda: False)()
+    masked = not _writes(ready)
     if protocol.startswith("masked") != masked:
         raise ModelUnavailable(
             f"{ready.name} cannot answer by protocol {protocol!r}",

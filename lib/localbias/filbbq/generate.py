@@ -37,17 +37,19 @@ def sample_token(logits: np.ndarray, u: np.ndarray, temperature: float, top_p: f
     if not np.isfinite(logits.max(axis=1)).all() or np.isnan(logits).any():
         raise BadValues("the model gave logits that are no numbers", expected="finite values", got="NaN or infinity",
                         todo="check the weights, or load the model in float32")
-    order = np.argsort(-logits, axis=1, kind="stable")
     if temperature == 0:
-        return order[:, 0]
-    ranked = np.take_along_axis(logits, order, axis=1).astype(float) / temperature
-    p = np.exp(ranked - ranked[:, :1])
+        return logits.argmax(axis=1)
+    p = logits.astype(float) / temperature
+    p = np.exp(p - p.max(axis=1, keepdims=True))
     p /= p.sum(axis=1, keepdims=True)
-    before = np.cumsum(p, axis=1) - p
-    p = np.where(before < top_p, p, 0.0)
-    cumulative = np.cumsum(p / p.sum(axis=1, keepdims=True), axis=1)
-    at = (u[:, None] >= cumulative).sum(axis=1)
-    return np.take_along_axis(order, np.minimum(at, (p > 0).sum(axis=1) - 1)[:, None], axis=1)[:, 0]
+    if top_p < 1:
+        order = np.argsort(-p, axis=1, kind="stable")
+        ranked = np.take_along_axis(p, order, axis=1)
+        kept = np.cumsum(ranked, axis=1) - ranked < top_p
+        np.put_along_axis(p, order, np.where(kept, ranked, 0.0), axis=1)
+    cumulative = np.cumsum(p, axis=1)
+    wanted = u * cumulative[:, -1]
+    return np.array([np.searchsorted(row, at, side="right") for row, at in zip(cumulative, wanted, strict=True)])
 
 
 @torch.inference_mode()

@@ -158,6 +158,18 @@ def off_option_facts(probabilities: pd.DataFrame) -> dict:
     }
 
 
+def written_facts(written: pd.DataFrame) -> dict:
+    """How many written answers can be read, for a sentence."""
+    n, begins, parsed = len(written), written["begins"].astype(bool), written["answer"].astype(float) >= 0
+    reasons = written.loc[~parsed, "reason"].value_counts()
+    return {
+        "n": n, "prompts": written["prompt_id"].nunique(), "parsed": parsed.mean() if n else np.nan,
+        "begins": int(begins.sum()), "kept": f"{parsed[begins].mean():.0%}" if begins.any() else "none",
+        "by_text": int((written["reason"] == "text").sum()),
+        "reasons": ", ".join(f"{r}: {k}" for r, k in reasons.items()) or "none",
+    }
+
+
 def seed_facts(expected: pd.DataFrame, summary: pd.DataFrame, wanted_error: float = 0.01) -> dict:
     """What seeds do to scores, for sentences: overall, and for a template in the middle."""
     facts = {}

@@ -86,7 +86,8 @@ def variance_shares(probabilities: pd.DataFrame, condition: str = "ambig", seeds
     The shares are descriptive: variance between the levels that were asked, each source nested in the
     ones above it. With ``orders="published"`` each prompt is asked in one order only, which differs
     between blocks, so the order's effect hides in "wording and names" and "who is named first"; ask in
-    all six orders to see it on its own.
+    all six orders to see it on its own. Each of the two twins of a pair has an "unknown" wording of its
+    own, whose effect is part of "who is named first".
     """
     if condition not in CONDITIONS:
         raise unknown("context", condition, CONDITIONS)
