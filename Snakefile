@@ -13,7 +13,7 @@ STAGE = config.get("stage", "pages")
 LEDGER = [stem for stem in notebooks() if stem.endswith("ledger")]
 PAGES = [stem for stem in notebooks() if stem not in LEDGER]
 LIBRARY = sorted(glob("lib/localbias/**/*.py", recursive=True))
-DATA = sorted(glob("data/*.*") + glob("data/starter/**/*.*", recursive=True) + glob("data/papers/*") + glob("data/lexicons/*.csv"))
+DATA = sorted(glob("data/*.*") + glob("data/starter/**/*.*", recursive=True) + glob("data/papers/*") + glob("data/lexicons/*.csv") + glob("data/reference/*.*"))
 RUN = sys.executable + " -m localbias.runner run {wildcards.stem} --profile {params.profile} --quiet"
 
 
