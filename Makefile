@@ -19,7 +19,7 @@ lab: $(BIN)/.ready  ## open JupyterLab with the book's kernel
 	@$(BIN)/jupyter lab --notebook-dir=notebooks
 
 bench: $(BIN)/.ready  ## print speed as ratios against plain references
-	@for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+	@for script in benchmarks/bench_*.py; do echo "== $$script"; OMP_NUM_THREADS=1 $(BIN)/python $$script || exit 1; done
 
 lexicon: $(BIN)/.ready  ## build data/starter/words.csv from its source tables
 	@$(BIN)/python data/starter/build.py

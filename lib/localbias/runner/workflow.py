@@ -20,7 +20,9 @@ def snakemake(targets: list[str], profile: str, cores: int, *more: str) -> int:
         "--cores", str(cores), "--keep-going", "--quiet", "all", "--rerun-incomplete", "--nolock",
         "--config", f"profile={profile}", *more,
     ]  # fmt: skip
-    return subprocess.run(command, cwd=root, env=os.environ | {"LOCALBIAS_ROOT": str(root)}).returncode
+    # Notebooks run side by side: each takes a share of the cores, not all of them.
+    share = {"OMP_NUM_THREADS": str(max(1, cores // 2))} | os.environ
+    return subprocess.run(command, cwd=root, env=share | {"LOCALBIAS_ROOT": str(root)}).returncode
 
 
 def build_book(profile: str = "quick", cores: int | None = None) -> Path:
