@@ -218,8 +218,7 @@ def has_words(test: str, language: str, variant: str = "all", dataset: str = "au
         family = TESTS[test].family if test in TESTS else ""
         if variant not in ("all", *FAMILY_VARIANTS.get(family, ())):
             return False
-        path, _ = _published_path(test, language, variant)
-        return path in _published_paths()
+        return _is_pinned(_published_path(test, language, variant)[0])
     table = _local_table(dataset)
     found = table[(table["test"] == test) & (table["language"] == language)]
     return not found.empty and _choose_variant(list(found["variant"].unique()), variant, dataset) is not None
@@ -272,8 +271,13 @@ def _unique(words: list[str]) -> list[str]:
 # -- published lists ------------------------------------------------------------------------------------
 
 
-def _published_paths() -> set[str]:
-    return set(sources.paths(PREFIX))
+def _published_paths() -> list[str]:
+    return sources.paths(PREFIX)
+
+
+def _is_pinned(path: str) -> bool:
+    name, _, inner = path.partition("/")
+    return inner in sources.registry()[name].files
 
 
 def _published_path(test: str, language: str, variant: str) -> tuple[str, str]:
@@ -294,7 +298,7 @@ def _published_sets(test: str, language: str, variant: str) -> WordSets:
     if variant not in ("all", *variants):
         raise unknown("variant", variant, sorted({"all", *variants}), f"{test} has no variant {variant}")
     path, label = _published_path(test, language, variant)
-    if path not in _published_paths():
+    if not _is_pinned(path):
         have = sorted({p.split("/")[2].split("_")[0] for p in _published_paths() if p.endswith(f"/{test}.json")})
         raise unknown("language for this test", language, have, f"{test} is published in {', '.join(have)}")
     source = sources.registry()[PUBLISHED]

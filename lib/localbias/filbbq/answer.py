@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
-from tqdm.auto import tqdm
+from tqdm import tqdm
 
 from localbias.errors import BadTable, ModelUnavailable, unknown
 from localbias.filbbq import jobs

@@ -14,11 +14,19 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from localbias.data import WordSets, clean_sets, dataset_label, has_words, load_words, resolve_dataset
+from localbias.data import (
+    WordSets,
+    clean_sets,
+    dataset_label,
+    has_words,
+    languages_in,
+    load_words,
+    resolve_dataset,
+)  # fmt: skip
 from localbias.data.lexicon import folded
 from localbias.embed import Encoder
 from localbias.errors import BadValues, unknown
-from localbias.registry import DIMENSION_TESTS, INDIA_TESTS, LANGUAGES, ORIGINAL_TESTS, method, weat_test_spec
+from localbias.registry import DIMENSION_TESTS, INDIA_TESTS, ORIGINAL_TESTS, method, weat_test_spec
 from localbias.weat.inference import adjust, effect_size_interval, paper_rule
 from localbias.weat.measure import WeatResult, weat_test
 from localbias.weat.permutation import smallest_p
@@ -137,7 +145,7 @@ def languages_of(
     if languages != "all":
         return (languages,)
     dataset = resolve_dataset(dataset)
-    known = [code for code in LANGUAGES if code not in leave_out]
+    known = [code for code in languages_in(dataset) if code not in leave_out]
     has = [c for c in known if all(has_words(t, c, v, dataset) for t in tests for v in variants)]
     if not has:
         for test in tests:
