@@ -14,6 +14,8 @@ from transformers import (
     PreTrainedTokenizerFast,
     RobertaConfig,
     RobertaModel,
+    T5Config,
+    T5Model,
 )
 
 WORDPIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "#", "flower", "bee", "math", "##ema", "##tics", "tics",
@@ -87,6 +89,14 @@ def roberta(folder: Path) -> Path:
         max_position_embeddings=40, pad_token_id=1, initializer_range=0.5, type_vocab_size=1,
     )  # fmt: skip
     return _save(folder, RobertaModel(config), unigram())
+
+
+def t5(folder: Path) -> Path:
+    """An encoder-decoder: 2 + 2 layers, 16 dims, the Unigram tokenizer."""
+    torch.manual_seed(4)
+    config = T5Config(vocab_size=11, d_model=16, d_kv=8, d_ff=32, num_layers=2, num_heads=2, pad_token_id=1,
+                      decoder_start_token_id=1)  # fmt: skip
+    return _save(folder, T5Model(config), unigram())
 
 
 def llama(folder: Path, bos: bool = False, tokenizer: PreTrainedTokenizerFast | None = None) -> Path:

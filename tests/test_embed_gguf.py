@@ -45,6 +45,7 @@ def write(path, pre="gpt-2"):
     config = model.config
     out = gguf.GGUFWriter(path, "llama")
     out.add_name("tiny")
+    out.add_file_type(gguf.LlamaFileType.ALL_F32)
     out.add_block_count(2)
     out.add_context_length(64)
     out.add_embedding_length(16)
@@ -87,7 +88,9 @@ def test_a_converted_model_gives_the_same_logits(tmp_path, monkeypatch):
     monkeypatch.setenv("LOCALBIAS_CACHE", str(tmp_path / "cache"))
     original = write(tmp_path / "tiny.gguf")
     tokenizer, model, info = load_causal(str(tmp_path / "tiny.gguf"))
-    assert (info.kind, info.source, info.weights) == ("causal", "gguf", "GGUF") and info.revision.startswith("sha256:")
+    assert (info.kind, info.source, info.weights) == ("causal", "gguf", "GGUF F32") and info.revision.startswith(
+        "sha256:"
+    )
     assert model.dtype == torch.float32 and not model.training
     ids = tokenizer("flow er").input_ids
     np.testing.assert_allclose(logits(model, ids), logits(original, ids), atol=1e-5)

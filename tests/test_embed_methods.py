@@ -68,6 +68,31 @@ def test_byte_level_decoder(llama, method, word, where):
     np.testing.assert_allclose(found[0], by_hand(llama, word, method, where), atol=1e-5)
 
 
+def test_the_encoder_of_an_encoder_decoder_is_taken(tmp_path):
+    folder = embed_made.t5(tmp_path)
+    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder).eval().encoder
+    with torch.no_grad():
+        states = model(torch.tensor([[0, 5, 6, 2]]), output_hidden_states=True).hidden_states  # <s> ▁flow er </s>
+    assert tokenizer("flower").input_ids == [0, 5, 6, 2]
+    found = Encoder(str(folder), cache=False).encode(["flower"], ["M1", "M8", "M9"])
+    np.testing.assert_allclose(found["M1"][0], states[0][0, 1:3].mean(0), atol=1e-5)
+    np.testing.assert_allclose(found["M8"][0], states[-1][0, 1:3].mean(0), atol=1e-5)
+    np.testing.assert_allclose(found["M9"][0], states[-1][0, 1], atol=1e-5)
+
+
+@pytest.mark.parametrize(("made", "positions"), [(embed_made.bert, 32), (embed_made.roberta, 40 - 2)])
+def test_a_word_longer_than_the_model_takes_has_no_vector(tmp_path, made, positions):
+    encoder = Encoder(str(made(tmp_path)), cache=False)
+    fits = "a" * (positions - 2) if made is embed_made.roberta else "a" + "b" * (positions - 3)
+    if made is embed_made.roberta:  # ▁ a a …
+        fits = fits[1:]
+    found = encoder.encode([fits, fits + fits[-1]], ["M5", "M7"])
+    assert np.isnan(found["M5"]).all(axis=1).tolist() == np.isnan(found["M7"]).all(axis=1).tolist() == [False, True]
+    assert encoder.problems([fits, fits + fits[-1]])["problem"].tolist() == [
+        f"has {positions + 1} tokens; the model takes {positions}"
+    ]
+
+
 def test_a_first_special_token_of_a_decoder_is_not_part_of_the_word(tmp_path):
     folder = embed_made.llama(tmp_path, bos=True)
     found = Encoder(str(folder), cache=False).encode(["flower"], ["M8", "M9"])
@@ -155,6 +180,8 @@ def test_bad_words_are_named(bert):
         encoder.encode([], language="hi")
     with pytest.raises(BadValues, match=r"not a string[\s\S]*language hi, position 1[\s\S]*nan"):
         encoder.encode(["bee", float("nan")], language="hi")
+    with pytest.raises(BadValues, match=r"not valid Unicode[\s\S]*position 0"):
+        encoder.encode(["bee\ud83d"])
     with pytest.raises(BadValues, match="batch_size"):
         Encoder(str(bert), batch_size=0)
     with pytest.raises(UnknownName, match="in-context"):

@@ -1,7 +1,6 @@
 """A name → a model: what is found, what is refused, what is said when it cannot be had."""
 
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -272,8 +271,20 @@ def test_a_killed_conversion_is_done_again(own_cache):
     assert [str(p) for p in own_cache.iterdir() if p.is_dir()] == [said[1]]
 
 
+def test_a_cache_that_cannot_be_written_is_named(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("LOCALBIAS_CACHE", str(tmp_path / "file"))
+    with pytest.raises(LocalBiasError, match=r"cannot be kept[\s\S]*LOCALBIAS_CACHE"):
+        converted("name", "ab" * 32, lambda folder: None)
+    with pytest.warns(UserWarning, match="not kept"):
+        assert Encoder(str(embed_made.llama(tmp_path / "llama"))).encode(["flow"], ["M5"])["M5"].shape == (1, 16)
+
+
 def test_half_precision_can_be_asked_for(tmp_path):
     folder = str(embed_made.llama(tmp_path))
     assert load_causal(folder, dtype="bfloat16")[1].dtype == torch.bfloat16
-    assert np.dtype("float32") == Encoder(folder, cache=False).encode(["flow"], ["M5"])["M5"].dtype
-    shutil.rmtree(folder)
+    whole, half = Encoder(folder, cache=False), Encoder(folder, cache=False, dtype="bfloat16")
+    assert half.revision == f"{whole.revision} in bfloat16" and half.weights == "float32 in bfloat16"
+    one, other = (e.encode(["flow"], ["M5"])["M5"] for e in (whole, half))
+    assert one.dtype == other.dtype == np.float32
+    assert not np.array_equal(one, other) and np.allclose(one, other, atol=0.1)

@@ -70,7 +70,8 @@ def test_rooms_import_only_what_the_design_allows():
     """The table of rooms: who may import whom. Ground modules (errors, files) are for all."""
     allowed = {
         "registry": set(), "data": {"registry"}, "embed": {"registry"}, "charts": {"registry"},
-        "page": {"registry", "charts"}, "offline_sphinx": {"page", "charts", "weat"}, "weat": {"registry", "data", "embed"},
+        "page": {"registry", "charts"}, "offline_sphinx": {"page", "charts", "weat"},
+        "weat": {"registry", "data", "embed"},
         "sensitivity": {"registry", "data", "embed"}, "filbbq": {"registry", "data", "embed"},
         "ledger": {"registry", "data", "weat", "filbbq", "charts", "page"},
     }  # fmt: skip

@@ -113,9 +113,8 @@ def test_numbers_within_their_readings():
 
 
 def test_seeds_that_move_and_seeds_that_do_not():
-    runs = pd.DataFrame(
-        {"template": ["a", "b", "c"], "low": [0.0, 0.1, np.nan], "high": [0.5, 0.1, np.nan], "seeds": 3, "n_undefined": [0, 0, 2]}
-    )
+    spread = {"low": [0.0, 0.1, np.nan], "high": [0.5, 0.1, np.nan], "n_undefined": [0, 0, 2]}
+    runs = pd.DataFrame({"template": ["a", "b", "c"], "seeds": 3, **spread})
     found = counts.seed_range(runs, S)
     assert found.verdict == "holds in part" and found.value == 0.25 and found.n == 2
     assert counts.seed_range(runs[:1], S).verdict == "holds"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
@@ -12,7 +13,7 @@ import pandas as pd
 from localbias.embed import methods as pooling
 from localbias.embed import protocols
 from localbias.embed.cache import Entry, VectorCache
-from localbias.embed.models import load_encoder, load_tokenizer, resolve
+from localbias.embed.models import load_encoder, load_tokenizer, longest, resolve
 from localbias.errors import BadValues, UnknownName
 from localbias.registry import METHODS, method
 
@@ -40,6 +41,8 @@ class Encoder:
         Words per forward pass; changes the speed, not the vectors.
     progress : bool
         Show a bar when encoding takes longer than a second.
+    dtype : str
+        Weights' type in memory, "float32" unless asked; another one is said in ``revision`` and ``weights``.
 
     Attributes
     ----------
@@ -69,14 +72,18 @@ class Encoder:
         device: str | None = None,
         batch_size: int = 64,
         progress: bool = True,
+        dtype: str = "float32",
     ):
         if batch_size < 1:
             raise BadValues("batch_size must be at least 1", got=str(batch_size))
         self.protocol = protocols.check(protocol)
         self._info = resolve(model)
-        self.model, self.revision, self.weights = self._info.name, self._info.revision, self._info.weights
+        self.model = self._info.name
+        self.revision, self.weights = self._info.revision, self._info.weights
+        if dtype != "float32":
+            self.revision, self.weights = f"{self.revision} in {dtype}", f"{self.weights} in {dtype}"
         self.batch_size, self.progress = batch_size, progress
-        self._device, self._cache = device, cache
+        self._device, self._dtype, self._cache = device, dtype, cache
         self._static: tuple[str, Any] | None = None
 
     @property
@@ -175,7 +182,7 @@ class Encoder:
 
     def _entries(self, asked: list[tuple[str, str]], language: str) -> dict[tuple[str, str], Entry]:
         """An entry for every unit and method asked: from the cache, or computed and then kept."""
-        cache = VectorCache(self.model, self.revision, self.protocol, language) if self._cache else None
+        cache = self._cache_of(language)
         found = cache.read(asked) if cache else {}
         missing = list(dict.fromkeys((unit, code == "M7") for unit, code in asked if (unit, code) not in found))
         for start in range(0, len(missing), _BLOCK):
@@ -184,6 +191,15 @@ class Encoder:
                 cache.write(fresh)
             found.update(fresh)
         return found
+
+    def _cache_of(self, language: str) -> VectorCache | None:
+        if not self._cache:
+            return None
+        try:
+            return VectorCache(self.model, self.revision, self.protocol, language)
+        except OSError as problem:
+            warnings.warn(f"word vectors are not kept: {problem}", stacklevel=4)
+            return None
 
     def _compute(self, missing: list[tuple[str, bool]], language: str) -> dict[tuple[str, str], Entry]:
         """Entries of units: by all methods of a word, or by M7 where the unit is a whole text."""
@@ -195,6 +211,7 @@ class Encoder:
             (unit, whole): (protocols.read_text if whole else protocols.read_word)(self._tokenizer, unit, self.protocol)
             for unit, whole in missing
         }
+        readings = {key: protocols.within(reading, self._longest) for key, reading in readings.items()}
         jobs = {job: None for r in readings.values() for job in zip(r.sequences, r.positions, strict=True)}
         sequences = {sequence: i for i, sequence in enumerate(dict.fromkeys(sequence for sequence, _ in jobs))}
         readouts = [(sequences[sequence], positions) for sequence, positions in jobs]
@@ -228,8 +245,12 @@ class Encoder:
         return load_tokenizer(self._info)
 
     @cached_property
+    def _longest(self) -> int:
+        return longest(self._tokenizer, self._network.config)
+
+    @cached_property
     def _network(self):
-        return load_encoder(self.model, self._device)[1]
+        return load_encoder(self.model, self._device, self._dtype)[1]
 
 
 def _checked(words: Iterable[str], language: str) -> list[str]:
@@ -239,6 +260,9 @@ def _checked(words: Iterable[str], language: str) -> list[str]:
     for position, word in enumerate(words):
         if not isinstance(word, str):
             raise BadValues("a word is not a string", got=repr(word), where=f"language {language}, position {position}")
+        if any("\ud800" <= char <= "\udfff" for char in word):
+            where = f"language {language}, position {position}"
+            raise BadValues("a word is not valid Unicode", got=ascii(word), where=where)
     return words
 
 

@@ -99,30 +99,46 @@ def strip_vocabulary(source: Path, target: Path) -> dict:
         When the file is not GGUF of these versions.
     """
     with open(source, "rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as view:
-        if view[:4] != b"GGUF" or struct.unpack_from("<I", view, 4)[0] not in (2, 3):
-            raise ValueError("not a GGUF file of version 2 or 3")
-        version, n_tensors, n_entries = struct.unpack_from("<IQQ", view, 4)
-        header, kept, n_vocabulary, at = {}, [], 0, 24
-        for _ in range(n_entries):
-            start, (key, kind, at) = at, _key(view, at)
-            if key == _VOCABULARY[0]:
-                n_vocabulary = struct.unpack_from("<Q", view, at + 4)[0]
-            value, at = _value(view, at, kind)
-            header[key] = value
-            if key not in _VOCABULARY:
-                kept.append(view[start:at])
+        header, spans, table, end = _header(view)
+        kept = [view[start:stop] for key, (start, stop) in spans.items() if key not in _VOCABULARY]
         size_key = f"{header['general.architecture']}.vocab_size"
-        if n_vocabulary and size_key not in header:
+        if _VOCABULARY[0] in spans and size_key not in header:
             encoded = size_key.encode()
-            kept.append(struct.pack("<Q", len(encoded)) + encoded + struct.pack("<II", _U32, n_vocabulary))
-        table, at = at, _after_table(view, at, n_tensors)
+            n_words = struct.unpack_from("<Q", view, spans[_VOCABULARY[0]][0] + 8 + len(_VOCABULARY[0]) + 8)[0]
+            kept.append(struct.pack("<Q", len(encoded)) + encoded + struct.pack("<II", _U32, n_words))
         alignment = header.get("general.alignment") or _DATA_ALIGNMENT
+        counts = struct.pack("<IQQ", header["GGUF.version"], header["GGUF.tensor_count"], len(kept))
         with open(target, "wb") as out:
-            out.write(b"GGUF" + struct.pack("<IQQ", version, n_tensors, len(kept)) + b"".join(kept) + view[table:at])
+            out.write(b"GGUF" + counts + b"".join(kept) + view[table:end])
             out.write(b"\0" * (-out.tell() % alignment))
-            stream.seek(at + (-at % alignment))
+            stream.seek(end + (-end % alignment))
             shutil.copyfileobj(stream, out, 1 << 22)
     return header
+
+
+def weights(path: Path) -> str:
+    """How a file's weights are stored, e.g. "GGUF Q4_K_M"; "GGUF" when it does not say."""
+    from gguf import LlamaFileType
+
+    try:
+        with open(path, "rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as view:
+            stored = LlamaFileType(_header(view)[0]["general.file_type"]).name
+    except (KeyError, ValueError, struct.error):
+        return "GGUF"
+    return f"GGUF {stored.removeprefix('MOSTLY_').removeprefix('ALL_')}"
+
+
+def _header(view) -> tuple[dict, dict[str, tuple[int, int]], int, int]:
+    """Values (arrays as None), each entry's span, and where the table of tensors starts and ends."""
+    if view[:4] != b"GGUF" or struct.unpack_from("<I", view, 4)[0] not in (2, 3):
+        raise ValueError("not a GGUF file of version 2 or 3")
+    version, n_tensors, n_entries = struct.unpack_from("<IQQ", view, 4)
+    header, spans, at = {"GGUF.version": version, "GGUF.tensor_count": n_tensors}, {}, 24
+    for _ in range(n_entries):
+        start, (key, kind, at) = at, _key(view, at)
+        header[key], at = _value(view, at, kind)
+        spans[key] = start, at
+    return header, spans, at, _after_table(view, at, n_tensors)
 
 
 def _string(view, at: int) -> tuple[str, int]:

@@ -196,6 +196,14 @@ def local_folder(info: ModelInfo) -> Path:
     raise ModelUnavailable(f"the model {info.name!r} is not a transformer", got=info.form)
 
 
+def longest(tokenizer: PreTrainedTokenizerBase, config: Any) -> int:
+    """The longest token sequence that a model takes (RoBERTa's first positions are not used)."""
+    limit = getattr(config, "max_position_embeddings", None) or tokenizer.model_max_length
+    if config.model_type.replace("-", "").startswith(("roberta", "xlmroberta", "camembert", "longformer")):
+        limit -= (config.pad_token_id or 0) + 1
+    return min(limit, tokenizer.model_max_length)
+
+
 def best_device(device: str | None = None) -> torch.device:
     """The device asked for, or the best one there: CUDA, then MPS, then the processor."""
     import torch
@@ -211,7 +219,7 @@ def _local_file(name: str, path: Path) -> ModelInfo:
     with open(path, "rb") as stream:
         magic = stream.read(4)
     if magic == b"GGUF":
-        return ModelInfo(name, "causal", "GGUF", revision, "gguf", "gguf", (path,))
+        return ModelInfo(name, "causal", gguf.weights(path), revision, "gguf", "gguf", (path,))
     if path.suffix in (".bin", ".ftz"):
         return ModelInfo(name, "static", path.suffix[1:], revision, "file", "fasttext", (path,))
     raise ModelUnavailable(

@@ -10,7 +10,7 @@ M7 reads position 0 of the whole text.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from localbias.errors import ModelUnavailable, unknown
@@ -108,6 +108,14 @@ def read_text(tokenizer: PreTrainedTokenizerBase, text: str, protocol: str) -> R
     if protocol == "in-context" and not usable:
         return Reading((), (), pieces, problem)
     return Reading((tuple(ids),), ((0,) if protocol == "weathub-2023" else (at[0],),), pieces, problem)
+
+
+def within(reading: Reading, longest: int) -> Reading:
+    """The reading, or one without a vector when a sequence is longer than the model can take."""
+    length = max(map(len, reading.sequences), default=0)
+    if length <= longest:
+        return reading
+    return replace(reading, sequences=(), positions=(), problem=f"has {length} tokens; the model takes {longest}")
 
 
 def has_cls(tokenizer: PreTrainedTokenizerBase) -> bool:

@@ -50,31 +50,35 @@ def converted(name: str, digest: str, write: Callable[[Path], None]) -> Path:
         A folder whose files have the sizes and hashes that were written. A damaged one is
         replaced, with a warning. Two processes never convert the same model at once.
     """
-    base = cache_dir("models")
-    folder = base / f"{slug(name)}-{digest[:12]}-v{FORMAT}"
-    if _whole(folder):
+    try:
+        base = cache_dir("models")
+        folder = base / f"{slug(name)}-{digest[:12]}-v{FORMAT}"
+        if not _whole(folder):
+            with FileLock(base / f".{folder.name}.lock"):
+                if not _whole(folder):
+                    _make(folder, write)
         return folder
-    with FileLock(base / f".{folder.name}.lock"):
-        if _whole(folder):
-            return folder
-        for left_over in base.glob(f".{folder.name}.*.part"):
-            shutil.rmtree(left_over)
-        if folder.exists():
-            warnings.warn(f"the converted model in {folder} is damaged and is made anew", stacklevel=2)
-            shutil.rmtree(folder)
-        draft = Path(tempfile.mkdtemp(dir=base, prefix=f".{folder.name}.", suffix=".part"))
-        try:
-            write(draft)
-            (draft / _MANIFEST).write_text(json.dumps(_describe(draft), indent=1, sort_keys=True), encoding="utf-8")
-            draft.chmod(0o755)
-            draft.rename(folder)
-        except OSError as problem:
-            if problem.errno == errno.ENOSPC:
-                raise _no_space(name, base, problem) from problem
-            raise
-        finally:
-            shutil.rmtree(draft, ignore_errors=True)
-    return folder
+    except LocalBiasError:
+        raise
+    except OSError as problem:
+        raise _not_written(name, problem) from problem
+
+
+def _make(folder: Path, write: Callable[[Path], None]) -> None:
+    """Fill a hidden folder beside ``folder`` and rename it; called by the one process that holds the lock."""
+    for left_over in folder.parent.glob(f".{folder.name}.*.part"):
+        shutil.rmtree(left_over)
+    if folder.exists():
+        warnings.warn(f"the converted model in {folder} is damaged and is made anew", stacklevel=3)
+        shutil.rmtree(folder)
+    draft = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=".part"))
+    try:
+        write(draft)
+        (draft / _MANIFEST).write_text(json.dumps(_describe(draft), indent=1, sort_keys=True), encoding="utf-8")
+        draft.chmod(0o755)
+        draft.rename(folder)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
 
 
 def _describe(folder: Path) -> dict[str, dict]:
@@ -96,11 +100,11 @@ def _whole(folder: Path) -> bool:
     return _describe(folder) == stated
 
 
-def _no_space(name: str, base: Path, problem: OSError) -> LocalBiasError:
-    free = shutil.disk_usage(base).free
+def _not_written(name: str, problem: OSError) -> LocalBiasError:
+    full = problem.errno == errno.ENOSPC
     return LocalBiasError(
-        f"no space left to convert the model {name!r}",
-        got=f"{free / 1e9:.1f} GB free: {problem}",
-        where=str(base),
-        todo="free some space, or set LOCALBIAS_CACHE to a folder on another disk",
+        f"no space left to convert the model {name!r}" if full else f"the converted model {name!r} cannot be kept",
+        got=str(problem),
+        where=str(problem.filename or "the cache"),
+        todo="free some space, or set LOCALBIAS_CACHE to a folder that can be written, on a disk with room",
     )

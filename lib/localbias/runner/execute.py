@@ -93,7 +93,7 @@ def _execute(notebook: Path, draft: Path, parameters: dict[str, Any], progress: 
         papermill.execute_notebook(
             str(notebook), str(draft), parameters, kernel_name="python3", cwd=str(notebook.parent),
             progress_bar=progress and sys.stderr.isatty(), request_save_on_cell_execute=False,
-            extra_arguments=["--IPKernelApp.log_level=40"],
+            extra_arguments=["--IPKernelApp.log_level=50"],
         )  # fmt: skip
     except PapermillExecutionError as error:
         raise NotebookFailed(
