@@ -10,7 +10,7 @@ import torch
 import filbbq_made as made
 from localbias.errors import BadTable, BadValues
 from localbias.filbbq import moments as m
-from localbias.filbbq.sampling import TOP, option_probabilities, summarise_logits
+from localbias.filbbq.sampling import TOP, TOP_P_ERROR, option_probabilities, summarise_logits
 from localbias.filbbq.score import score_answers
 from localbias.filbbq.seeds import (
     by_role,
@@ -234,6 +234,18 @@ def test_zero_temperature_takes_the_most_likely_token(passed):
     assert np.array_equal(option_probabilities(table, 0).argmax(axis=1), kinds[logits.argmax(axis=1)])
 
 
+def test_top_p_that_reaches_into_the_rest_is_known_to_its_error():
+    # 5,000 tokens whose 100 likeliest hold little more than half: top-p 0.9 needs hundreds
+    logits = torch.from_numpy(np.random.default_rng(3).normal(0, 2.2, (4, 5000))).float()
+    logits[:, 3] = 8.0  # one form of A is likely
+    table = pd.DataFrame({c: v if v.ndim == 1 else list(v) for c, v in summarise_logits(logits, FORMS).items()})
+    kinds = np.full(5000, 3)
+    for k, ids in enumerate(FORMS):
+        kinds[list(ids)] = k
+    want = whole_vocabulary(logits.double().numpy(), kinds, 1.0, 0.9)
+    assert np.abs(option_probabilities(table, top_p=0.9) - want).max() < TOP_P_ERROR / 0.9
+
+
 def test_top_p_beyond_what_was_kept_is_refused():
     flat = torch.zeros(1, 1000)
     table = pd.DataFrame({c: v if v.ndim == 1 else list(v) for c, v in summarise_logits(flat, FORMS).items()})
@@ -255,6 +267,17 @@ def test_sweep_meets_its_single_settings():
     alone = expected_scores(table, temperature=0.5, top_p=0.9, levels=["overall"])
     mine = swept.query("temperature == 0.5 and top_p == 0.9").reset_index(drop=True)
     pd.testing.assert_frame_equal(mine[alone.columns], alone)
+    assert (swept["note"] == "").all()
+
+
+def test_settings_that_a_pass_cannot_tell_are_noted():
+    prompts = made.prompts(1, 1).head(4)
+    flat = summarise_logits(torch.zeros(4, 1000), FORMS)
+    table = prompts.assign(**{c: v if v.ndim == 1 else list(v) for c, v in flat.items()})
+    swept = sweep(table, temperatures=(1.0,), top_ps=(0.9, 1.0), levels=["overall"])
+    assert swept.query("top_p == 0.9")["expectation"].isna().all()
+    assert swept.query("top_p == 0.9")["note"].str.contains("more tokens").all()
+    assert (swept.query("top_p == 1.0")["note"] == "").all()
 
 
 @pytest.mark.parametrize("bad", [dict(p0=[np.nan]), dict(p0=[-0.1]), dict(p0=[0.9])])

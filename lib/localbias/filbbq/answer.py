@@ -25,7 +25,7 @@ from localbias.filbbq.store import AnswerStore, attach, fingerprint
 from localbias.filbbq.tree import BUDGET
 from localbias.files import cache_dir
 
-FORMAT = 1
+FORMAT = 2
 """Raised when stored answers of earlier versions must not be taken up again."""
 DESIGN = (
     "prompt_id", "permutation", "order", "category", "template", "block", "pair", "exchanged", "polarity", "condition",

@@ -192,6 +192,16 @@ def seed_facts(expected: pd.DataFrame, summary: pd.DataFrame, wanted_error: floa
     return facts | {"wanted_error": wanted_error, "seeds": int(summary["seeds"].iloc[0])}
 
 
+def sweep_facts(temperatures: pd.DataFrame, top_ps: pd.DataFrame) -> dict:
+    """What sampling settings change, for a sentence (ambiguous contexts)."""
+    by_temperature = temperatures[temperatures["condition"] == "ambig"].set_index("temperature")["sd"]
+    by_top_p = top_ps[top_ps["condition"] == "ambig"].dropna(subset="unparsed").set_index("top_p")["unparsed"]
+    return {
+        "cold": by_temperature.get(0.1, np.nan), "hot": by_temperature.get(1.5, np.nan),
+        "top_p": by_top_p.index.min(), "parsed": 1 - by_top_p.iloc[0], "all_parsed": 1 - by_top_p.get(1.0, np.nan),
+    }
+
+
 def profile_facts(profile: pd.DataFrame) -> dict:
     """Numbers on a bias profile, for sentences."""
     defined = profile.dropna(subset="score")

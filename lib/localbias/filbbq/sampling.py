@@ -6,7 +6,10 @@ tokens, so the sums over a letter's surface forms and over the rest of the vocab
 after, not before. A pass therefore keeps, per prompt, the log-probabilities of every letter form
 (``forms0`` … ``forms2``), of the :data:`TOP` most likely other tokens (``top``), and, for the rest of
 the vocabulary, :math:`\log\sum p^{1/T}` at the temperatures of :data:`TEMPERATURES` (``tail``),
-interpolated in 1/T between them. Top-p is exact, or refused when the set would reach into the rest.
+interpolated in 1/T between them. Top-p is exact where its set lies within the tokens that were kept.
+Where it reaches into the rest, the last token of the set is no likelier than the least likely one kept:
+the result is then known up to that token and the letter forms below it, and is refused when these come
+to more than :data:`TOP_P_ERROR`.
 
 A table without these columns has one token for each option and one for "neither".
 """
@@ -26,7 +29,8 @@ if TYPE_CHECKING:
 
 OPTIONS = ("p0", "p1", "p2", "p_neither")
 FORMS = ("forms0", "forms1", "forms2")
-TOP = 40
+TOP = 100
+TOP_P_ERROR = 0.003
 TEMPERATURES = (2.0, 1.75, 1.5, 1.25, 1.1, 1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
 
 
@@ -169,7 +173,7 @@ def _resampled(logp, kinds, tail, temperature, top_p):
     log_total = np.logaddexp(np.logaddexp.reduce(scaled, axis=1), rest)
     q, q_rest = np.exp(scaled - log_total[:, None]), np.exp(rest - log_total)
     if top_p < 1:
-        q, q_rest = _nucleus(q, top_p), 0.0
+        q, q_rest = _nucleus(q, kinds, top_p)
     out = np.stack([q[:, kinds == k].sum(axis=1) for k in range(4)], axis=1)
     out[:, 3] += q_rest
     return out / out.sum(axis=1, keepdims=True)
@@ -181,17 +185,26 @@ def _tail_at(tail, temperature):
     return CubicSpline(beta, finite, axis=1)(1.0 / temperature)
 
 
-def _nucleus(q, top_p):
-    """Keep the most likely tokens until they sum to top_p."""
+def _nucleus(q, kinds, top_p):
+    """Keep the most likely tokens until they sum to top_p: what is kept of the known tokens, and of the rest."""
     order = np.argsort(-q, axis=1, kind="stable")
     ranked = np.take_along_axis(q, order, axis=1)
     before = np.cumsum(ranked, axis=1) - ranked
-    if (ranked.sum(axis=1) < top_p - 1e-9).any():
-        short = float(ranked.sum(axis=1).min())
-        raise BadValues("top_p needs more tokens than were kept",
-                        expected=f"top_p at most {short:.3f} for these prompts at this temperature", got=str(top_p),
-                        todo=f"take a smaller top_p, a lower temperature, or sample with protocol='generate' "
-                             f"({TOP} tokens besides the letters are kept)")
     kept = np.zeros_like(q)
     np.put_along_axis(kept, order, np.where(before < top_p - 1e-12, ranked, 0.0), axis=1)
-    return kept
+    reaching = ranked.sum(axis=1) < top_p - 1e-9
+    if not reaching.any():
+        return kept, np.zeros(len(q))
+    least = q[:, kinds == 3].min(axis=1)
+    below = (q <= least[:, None]) & (kinds < 3)
+    unsure = np.where(reaching, least + (q * below).sum(axis=1), 0.0)
+    if unsure.max() > TOP_P_ERROR:
+        raise BadValues(
+            "top_p needs more tokens than were kept",
+            expected=f"a set of tokens known to {TOP_P_ERROR}",
+            got=f"top_p={top_p} known to {unsure.max():.3f}",
+            todo=f"take a smaller top_p, a lower temperature, or sample with protocol='generate' "
+            f"({TOP} tokens besides the letters are kept)",
+        )
+    kept = np.where(reaching[:, None] & below, 0.0, kept)
+    return kept, np.where(reaching, np.maximum(top_p - kept.sum(axis=1), 0.0), 0.0)

@@ -173,7 +173,8 @@ def expected_scores(
         n, expectation and sd of one run's score (given that it is defined), p_undefined, method
         ("exact" or "delta", see :mod:`localbias.filbbq.moments`), pooled (ratio of the expected
         counts), accuracy (expected share of right answers among parsed ones, as a ratio of
-        expectations), off_option (mean probability of no option before any renormalising)
+        expectations), off_option (mean probability of no option in the pass, whatever the settings),
+        unparsed (expected share of answers that are no option under the settings)
     """
     raw = option_probabilities(probabilities)
     p = option_probabilities(probabilities, temperature, top_p, off_option)
@@ -196,6 +197,7 @@ def _expected(table, roles, right, off, level, method):
             "n": int(mine.sum()), "expectation": found.mean, "sd": found.sd, "p_undefined": found.p_undefined,
             "method": found.method, "pooled": float(pooled),
             "accuracy": right[mine].sum() / parsed if parsed > 0 else np.nan, "off_option": off[mine].mean(),
+            "unparsed": none / mine.sum(),
         })
     return pd.concat([keys, pd.DataFrame(rows)], axis=1)
 
@@ -235,10 +237,17 @@ def sweep(probabilities: pd.DataFrame, temperatures=(0.1, 0.3, 0.5, 0.7, 1.0, 1.
 
     Returns
     -------
-    DataFrame as from expected_scores, with columns temperature and top_p
+    DataFrame as from expected_scores, with columns temperature, top_p and note; settings for which the
+    pass kept too few tokens have no scores, and a note that says so
     """
-    tables = [
-        expected_scores(probabilities, temperature=t, top_p=q, **settings).assign(temperature=t, top_p=q)
-        for t in temperatures for q in top_ps
-    ]
+    plain = expected_scores(probabilities, **settings)
+    numbers = ["expectation", "sd", "p_undefined", "pooled", "accuracy", "unparsed"]
+    tables = []
+    for temperature in temperatures:
+        for top_p in top_ps:
+            try:
+                table = expected_scores(probabilities, temperature=temperature, top_p=top_p, **settings).assign(note="")
+            except BadValues as refused:
+                table = plain.assign(note=refused.problem, method="", **dict.fromkeys(numbers, np.nan))
+            tables.append(table.assign(temperature=temperature, top_p=top_p))
     return pd.concat(tables, ignore_index=True)
