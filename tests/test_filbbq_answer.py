@@ -496,8 +496,8 @@ def test_answers_to_prompts_that_do_not_exist(prompts):
 @pytest.mark.parametrize(("name", "cue"), [("smollm2-135m-instruct", ""), ("gemma-3-270m", "\nSagot:")])
 def test_the_packaged_models(prompts, name, cue):
     packaged = load(name)
-    table = ask(prompts.head(4), packaged)
+    table = ask(prompts.head(2), packaged)
     assert table["reuse"].all() and (table["cue"] == cue).all() and packaged.revision
     assert table["p0"].gt(0).all() and np.allclose(table[P].sum(axis=1), 1)
-    alone = ask(prompts.head(4), packaged, reuse=False)
+    alone = ask(prompts.head(2), packaged, reuse=False)
     assert np.abs(table[P].to_numpy() - alone[P].to_numpy()).max() < 1e-4

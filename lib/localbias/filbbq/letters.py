@@ -16,6 +16,8 @@ from localbias.errors import ModelUnavailable
 LETTERS = ("A", "B", "C")
 MARKS = " \t\r\n\u00a0()[]{}<>\"'“”‘’`*_.:;,-–—#=/|\\\u200b\ufeff"
 _WORD_START = "▁Ġ"
+_BYTES_END = 0x180
+"""Vocabularies of bytes spell them with characters below this."""
 
 
 def bare(text: str) -> str:
@@ -25,6 +27,15 @@ def bare(text: str) -> str:
     ['A', 'B', 'C', 'A', 'A', 'Ang']
     """
     return unicodedata.normalize("NFKC", text).strip(MARKS)
+
+
+def _may_be(piece: str, letters: tuple[str, ...]) -> bool:
+    """Whether a vocabulary entry is worth decoding: short, and holding a letter or spelt in bytes."""
+    if len(piece) > 12:
+        return False
+    plain = unicodedata.normalize("NFKC", piece)
+    in_bytes = piece.startswith("<0x") or (not piece.isascii() and max(map(ord, piece)) < _BYTES_END)
+    return in_bytes or any(letter in plain for letter in letters)
 
 
 def letter_tokens(tokenizer, letters: tuple[str, ...] = LETTERS) -> dict[str, tuple[int, ...]]:
@@ -38,7 +49,7 @@ def letter_tokens(tokenizer, letters: tuple[str, ...] = LETTERS) -> dict[str, tu
     special = set(tokenizer.all_special_ids)
     ids = [i for i in range(len(tokenizer)) if i not in special]
     pieces = tokenizer.convert_ids_to_tokens(ids)
-    short = [i for i, piece in zip(ids, pieces, strict=True) if piece is not None and len(piece) <= 12]
+    short = [i for i, piece in zip(ids, pieces, strict=True) if piece is not None and _may_be(piece, letters)]
     forms: dict[str, list[int]] = {letter: [] for letter in letters}
     for i, text in zip(short, tokenizer.batch_decode([[i] for i in short]), strict=True):
         if (letter := bare(text.lstrip(_WORD_START))) in forms:
