@@ -67,7 +67,7 @@ def effect_size_picture(examples: tuple[float, ...] = EXAMPLES) -> alt.TopLevelM
                     legend=t.legend(names, "target set"),
                 ),
             ).properties(
-                width=226,
+                width=194,
                 height=84,
                 title=alt.TitleParams(
                     text=name,

@@ -83,4 +83,5 @@ def beside_published(by_language: pd.DataFrame, theirs: pd.DataFrame) -> pd.Data
     common = theirs[theirs["language"].isin(set(by_language["language"]))]
     other = ranking(common[["language", "method", "rho"]]).set_index("method")[["rho", "mean_rank", "first"]]
     other = other.add_suffix("_published").reset_index()
-    return ranking(by_language).merge(other, on="method", how="outer", sort=False)
+    both = ranking(by_language).merge(other, on="method", how="outer", sort=False)
+    return both.astype({name: "Int64" for name in ("first", "languages", "first_published")})
