@@ -4,7 +4,9 @@
 
 import sys
 from glob import glob
+from pathlib import Path
 
+import localbias
 from localbias.data import resolve_dataset
 from localbias.runner.profiles import notebooks
 
@@ -12,7 +14,8 @@ PROFILE = config.get("profile", "quick")
 STAGE = config.get("stage", "pages")
 LEDGER = [stem for stem in notebooks() if stem.endswith("ledger")]
 PAGES = [stem for stem in notebooks() if stem not in LEDGER]
-LIBRARY = sorted(glob("lib/localbias/**/*.py", recursive=True))
+PACKAGE = Path(localbias.__file__).parent
+LIBRARY = sorted(map(str, PACKAGE.rglob("*.py")))
 DATA = sorted(glob("data/*.*") + glob("data/starter/**/*.*", recursive=True) + glob("data/papers/*") + glob("data/lexicons/*.csv") + glob("data/reference/*.*"))
 RUN = sys.executable + " -m localbias.runner run {wildcards.stem} --profile {params.profile} --quiet"
 
@@ -80,7 +83,7 @@ else:
             pages=sorted(glob("book/_executed/*.ipynb")),
             prose=sorted(glob("book/*.*") + glob("book/_static/**/*.*", recursive=True) + glob("data/reference/*.csv")),
             settings=["_config.yml", "_toc.yml"],
-            extension="lib/localbias/offline_sphinx.py",
+            extension=str(PACKAGE / "offline_sphinx.py"),
             manifests=sorted(glob("data/results/manifests/*.json")),
         output:
             update("_build/html/index.html"),

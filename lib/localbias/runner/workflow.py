@@ -17,7 +17,7 @@ def snakemake(targets: list[str], profile: str, cores: int, *more: str) -> int:
     root = project_root()
     command = [
         sys.executable, "-m", "snakemake", *targets, "--snakefile", str(root / "Snakefile"), "--directory", str(root),
-        "--cores", str(cores), "--keep-going", "--quiet", "all", "--rerun-incomplete", "--nolock",
+        "--cores", str(cores), "--keep-going", "--quiet", "rules", "host", "progress", "--rerun-incomplete", "--nolock",
         "--config", f"profile={profile}", *more,
     ]  # fmt: skip
     # Notebooks run side by side: each takes a share of the cores, not all of them.
