@@ -90,10 +90,10 @@ def test_off_option_masses_are_means():
 def test_pictures_hold_every_seed_and_the_whole_distribution():
     table = noisy()
     chosen = report.stereotypes(expected_scores(table), ["T0", "T3"])
-    runs, law = report.seed_picture(table, chosen, seeds=20)
+    runs, law = report.seed_picture(table, chosen, "disambig", seeds=20)
     assert set(runs["title"]) == {"T0", "T3"} and runs["seed"].nunique() == 20
-    sums = law.groupby(["title", "context"])["probability"].sum()
-    expected = expected_scores(table, levels=["template"]).query("template in ('T0', 'T3')")
+    sums = law.groupby("title")["probability"].sum()
+    expected = expected_scores(table, levels=["template"]).query("template in ('T0', 'T3') and condition == 'disambig'")
     assert np.allclose(np.sort(sums), np.sort(1 - expected["p_undefined"]))
     assert law["score"].between(-1, 1).all()
 
@@ -125,11 +125,11 @@ def test_every_chart_draws_with_a_description():
     order = report.labelled(scores_by_order(table), table)
     chosen = report.stereotypes(expected, n=2)
     charts = [
-        draw.seeds(*report.seed_picture(published, chosen, 5)),
+        draw.seeds(*report.seed_picture(published, chosen, "ambig", 5)),
         draw.profile(profile),
         draw.variance(report.both_contexts(variance_shares, table)),
         draw.seeds_bought(report.error_series(expected)),
-        draw.off_option(report.labelled(report.off_option(published), published)),
+        draw.off_option(report.labelled(report.off_option(published), published).query("condition == 'ambig'")),
         draw.positions(position_table(table).query("condition == 'ambig'")),
         draw.orders(order),
         draw.largest(chance),

@@ -11,21 +11,19 @@ from localbias.charts.basic import _category, _number, _reference, bars, dots, h
 
 def seeds(runs: pd.DataFrame, law: pd.DataFrame, *, title: str = "", subtitle: str = "") -> alt.TopLevelMixin:
     """Every seed's score as a point, the exact distribution of one run behind (``report.seed_picture``)."""
-    n, templates = runs["seed"].nunique(), runs["title"].nunique()
+    n, templates, context = runs["seed"].nunique(), runs["title"].nunique(), runs["context"].iloc[0]
     return jitter(
         runs,
         "title",
         "score",
         distribution=law,
-        facet="context",
-        columns=1,
         tooltip=["seed", "n"],
         domain=(-1.02, 1.02),
-        x_title="bias score",
+        x_title=f"bias score, {context}",
         title=title,
         subtitle=subtitle,
-        description=f"Jitter plot: for each of {templates} templates in both contexts, one point for each of {n} "
-        "seeds at its bias score, the exact distribution of one run as a grey shape behind, and a tick at the mean.",
+        description=f"Jitter plot, {context}: for each of {templates} templates one point for each of {n} seeds at its "
+        "bias score, the exact distribution of one run as a grey shape behind, and a tick at the mean.",
     )
 
 
@@ -133,23 +131,22 @@ def seeds_bought(table: pd.DataFrame, *, title: str = "", subtitle: str = "") ->
 
 
 def off_option(table: pd.DataFrame, *, title: str = "", subtitle: str = "") -> alt.TopLevelMixin:
-    """Probability of the letters and of none, template by template (``report.off_option`` with ``title``)."""
+    """Probability of the letters and of none, template by template (``report.off_option`` of one context)."""
     names = {"A": "A", "B": "B", "C": "C", "off_option": "no option"}
-    long = table.melt(["title", "context"], list(names), "letter", "probability").replace({"letter": names})
+    long = table.melt(["title"], list(names), "letter", "probability").replace({"letter": names})
+    context = table["context"].iloc[0]
     return bars(
         long,
         "title",
         "probability",
         colour="letter",
         stacked=True,
-        facet="context",
-        columns=1,
         domain=(0, 1),
         palette=[t.BLUE, t.ORANGE, t.TEAL, t.GREY],
-        x_title="mean probability",
+        x_title=f"mean probability, {context}",
         title=title,
         subtitle=subtitle,
-        description=f"Stacked bars for {table['title'].nunique()} templates in both contexts: mean probability of the "
+        description=f"Stacked bars, {context}: for {table['title'].nunique()} templates the mean probability of the "
         f"letters A, B and C, and of an answer that is none of them (on average {table['off_option'].mean():.0%}).",
     )
 

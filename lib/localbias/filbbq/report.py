@@ -105,8 +105,10 @@ def stereotypes(expected: pd.DataFrame, wanted="auto", n: int = 3) -> pd.DataFra
     return rows.groupby("category").head(n).sort_values("category", kind="stable")[["category", "template"]]
 
 
-def seed_picture(probabilities: pd.DataFrame, chosen: pd.DataFrame, seeds: int, first_seed: int = 0, **settings):
-    """One row a seed for the chosen templates, and the exact law behind them, both for one jitter chart.
+def seed_picture(
+    probabilities: pd.DataFrame, chosen: pd.DataFrame, condition: str, seeds: int, first_seed: int = 0, **settings
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """One row a seed for the chosen templates in one context, and the exact law behind them, for a jitter chart.
 
     Returns
     -------
@@ -114,7 +116,7 @@ def seed_picture(probabilities: pd.DataFrame, chosen: pd.DataFrame, seeds: int, 
     law : DataFrame: title, context, score, probability (in steps fine enough for a picture)
     """
     runs = seed_scores(probabilities, seeds, first_seed=first_seed, levels=["template"], **settings)
-    runs = runs.merge(chosen, on=["category", "template"])
+    runs = runs[runs["condition"] == condition].merge(chosen, on=["category", "template"])
     runs = labelled(runs, probabilities)
     laws = []
     for key, mine in runs.groupby(["category", "template", "condition"], sort=False):
@@ -269,12 +271,15 @@ def error_series(expected: pd.DataFrame) -> pd.DataFrame:
 def full_run_facts(kept: dict) -> dict:
     """What a kept full run was and found, for a sentence."""
     about = kept["about"]
-    overall = kept["scores"].query("level == 'overall' and off_option_treated == 'renormalise'").set_index("condition")
+    scores = kept["scores"].query("off_option_treated == 'renormalise'")
+    overall = scores[scores["level"] == "overall"].set_index("condition")
+    rows = scores.query("level == 'template' and condition == 'ambig'")
     return {
         **{k: about[k] for k in ("model", "revision", "prompts", "tokens")},
         "minutes": about.get("processor_seconds", np.nan) / 60, "hash": about["sha256_probabilities"][:12] + "…",
         "s_amb": overall.loc["ambig", "expectation"], "s_dis": overall.loc["disambig", "expectation"],
-        "off": overall["off_option"].mean(),
+        "off": overall["off_option"].mean(), "sd": rows["sd"].median(), "sd_fifty": rows["sd"].median() / 50**0.5,
+        "largest": rows["expectation"].abs().max(),
     }
 
 
