@@ -7,8 +7,8 @@ are compared with ours. Loading a model is in neither time.
 
     python benchmarks/bench_embed.py [--language hi] [--model multilingual-e5-small] [--sample 12]
 
-Then: cost by number of languages (it follows unique words, not words × methods × tests), by number
-of models, and peak memory by number of languages.
+Then: cost and peak memory by number of languages (cost follows unique words, not words × methods ×
+tests), and cost by number of models.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import torch
 
 from localbias.data import load_words
 from localbias.embed import Encoder
-from localbias.registry import ORIGINAL_TESTS, WEATHUB_24
+from localbias.registry import ORIGINAL_TESTS
 
 METHODS = ("M1", "M2", "M3", "M4", "M5", "M6", "M7", "M8", "M9")
 LAYER = {"M1": 0, "M2": 0, "M3": -2, "M4": -2, "M8": -1, "M9": -1}
@@ -55,9 +55,15 @@ def plain_vector(phrase, method, tokenizer, model):
     return np.mean(words, axis=0)
 
 
-def timed(function, *arguments, **keywords):
-    start = time.perf_counter()
-    return function(*arguments, **keywords), time.perf_counter() - start
+def plain_vectors(phrases, tokenizer, model):
+    return {m: np.stack([plain_vector(phrase, m, tokenizer, model) for phrase in phrases]) for m in METHODS}
+
+
+def timed(function, *arguments):
+    """The result, and (seconds, seconds of processor)."""
+    wall, processor = time.perf_counter(), time.process_time()
+    result = function(*arguments)
+    return result, np.array([time.perf_counter() - wall, time.process_time() - processor])
 
 
 def words_of(language):
@@ -79,33 +85,20 @@ def bench_ratio(model, language, sample, seed):
     tokenizer, network = theirs._tokenizer, theirs._network
     chosen = random.Random(seed).sample(occurrences, min(sample, len(occurrences)))
     plain_vector(chosen[0], "M5", tokenizer, network)
-    start = time.perf_counter()
-    reference = {m: np.stack([plain_vector(w, m, tokenizer, network) for w in chosen]) for m in METHODS}
-    reference_time = (time.perf_counter() - start) * len(occurrences) / len(chosen)
-    found, time_in_context = timed(ours.encode, unique, METHODS, language)
-    found, time_theirs = timed(theirs.encode, unique, METHODS, language)
+    reference, plain = timed(plain_vectors, chosen, tokenizer, network)
+    plain *= len(occurrences) / len(chosen)
+    _, in_context = timed(ours.encode, unique, METHODS, language)
+    found, as_theirs = timed(theirs.encode, unique, METHODS, language)
     at = {word: i for i, word in enumerate(unique)}
     rows = [at[word] for word in chosen]
     gap = max(np.abs(found[m][rows] - reference[m]).max() for m in METHODS)
     print(f"{model}, {language}, six tests: {len(occurrences)} words in sets, {len(unique)} unique; nine methods")
-    print(f"  plain reference (run on {len(chosen)} words, scaled): {reference_time:9.1f} s")
-    for label, seconds in (("in-context", time_in_context), ("weathub-2023", time_theirs)):
-        print(f"  ours, {label:12} (all words):                {seconds:9.2f} s   {reference_time / seconds:6.0f} ×")
+    print(f"  {'':44}  seconds   ratio  of processor   ratio")
+    plain_label = f"plain reference (run on {len(chosen)} words, scaled)"
+    for label, cost in ((plain_label, plain), ("ours, in-context", in_context), ("ours, weathub-2023", as_theirs)):
+        (wall, processor), (times, of_processor) = cost, plain / cost
+        print(f"  {label:44} {wall:8.1f} {times:6.0f} ×  {processor:12.1f} {of_processor:6.0f} ×")
     print(f"  largest difference of a number in the sample's vectors, weathub-2023: {gap:.1e}")
-
-
-def bench_languages(model, counts):
-    print(f"\n{model}: cost by number of languages (nine methods, six tests, no cache)")
-    print("  languages  unique words  seconds  ms a word")
-    encoder = warmed(Encoder(model, cache=False, progress=False))
-    for n in counts:
-        words = {code: sorted(set(words_of(code))) for code in WEATHUB_24[:n]}
-        total = sum(map(len, words.values()))
-        start = time.perf_counter()
-        for code, some in words.items():
-            encoder.encode(some, METHODS, code)
-        seconds = time.perf_counter() - start
-        print(f"  {n:9}  {total:12}  {seconds:7.1f}  {1000 * seconds / total:9.1f}")
 
 
 def bench_models(models, languages):
@@ -121,26 +114,33 @@ def bench_models(models, languages):
         print(f"  {i}: + {name:24} {time.perf_counter() - start:6.2f} s, together {total:6.2f} s")
 
 
-MEMORY = """
-import json, resource, sys
+LANGUAGES = """
+import json, resource, sys, time
 from localbias.data import load_words
 from localbias.embed import Encoder
 from localbias.registry import ORIGINAL_TESTS, WEATHUB_24
 encoder = Encoder(sys.argv[1], cache=False, progress=False)
-peak = {}
-for n, code in enumerate(WEATHUB_24, 1):
-    encoder.encode(sorted({w for t in ORIGINAL_TESTS for w in load_words(t, code).words}), language=code)
-    peak[n] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(json.dumps(peak))
+encoder.encode(["a", "b c"])
+lists = [sorted({w for t in ORIGINAL_TESTS for w in load_words(t, code).words}) for code in WEATHUB_24]
+rows, words, start = [], 0, time.perf_counter()
+for code, some in zip(WEATHUB_24, lists):
+    encoder.encode(some, language=code)
+    words += len(some)
+    rows.append((words, time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss))
+print(json.dumps(rows))
 """
 
 
-def bench_memory(model, counts):
-    said = subprocess.run([sys.executable, "-c", MEMORY, model], capture_output=True, text=True, check=True).stdout
+def bench_languages(model, counts):
+    """In a process of its own: one language after the other, what it has cost and held so far."""
+    said = subprocess.run([sys.executable, "-c", LANGUAGES, model], capture_output=True, text=True, check=True).stdout
     unit = 1 if sys.platform == "darwin" else 1024  # bytes, or kilobytes
-    peak = {int(n): kilobytes * unit / 1e9 for n, kilobytes in json.loads(said).items()}
-    print(f"\n{model}: peak memory by number of languages, in one process")
-    print("  " + "   ".join(f"{n} languages {peak[n]:.2f} GB" for n in counts))
+    rows = json.loads(said.splitlines()[-1])
+    print(f"\n{model}: cost by number of languages (nine methods, six tests, no cache, one process)")
+    print("  languages  unique words  seconds  ms a word  peak memory")
+    for n in counts:
+        words, seconds, peak = rows[n - 1]
+        print(f"  {n:9}  {words:12}  {seconds:7.1f}  {1000 * seconds / words:9.1f}  {peak * unit / 1e9:8.2f} GB")
 
 
 def main():
@@ -155,7 +155,6 @@ def main():
     bench_ratio(options.model, options.language, options.sample, options.seed)
     bench_languages(options.model, (1, 6, 12, 24))
     bench_models((options.model, "all-minilm-l6-v2", "glove-6b-50d"), ("es", "de"))
-    bench_memory(options.model, (1, 6, 12, 24))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Tiny models with random weights and tokenizers with known vocabularies, saved as transformers folders."""
 
+from functools import cache
 from pathlib import Path
 
 import torch
@@ -17,6 +18,15 @@ from transformers import (
     T5Config,
     T5Model,
 )
+
+from localbias.embed import Encoder
+
+
+@cache
+def packaged(name: str, protocol: str = "in-context") -> Encoder:
+    """A packaged model's encoder without a vector cache; its weights are read once for all tests."""
+    return Encoder(name, protocol, cache=False, progress=False)
+
 
 WORDPIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "#", "flower", "bee", "math", "##ema", "##tics", "tics",
               "old", "##er", "er", "sister", "a", "b", "##b"]  # fmt: skip

@@ -9,8 +9,8 @@ import pytest
 import torch
 from transformers import AutoModel, AutoTokenizer
 
-from localbias.embed import Encoder, e5, packaged
-from localbias.embed.models import load_tokenizer, resolve
+import embed_made
+from localbias.embed import e5, packaged
 from localbias.errors import ModelUnavailable
 
 HIDDEN, FEED_FORWARD, POSITIONS = 32, 64, 8
@@ -137,9 +137,8 @@ def real():
     return e5.read(packaged.find("multilingual-e5-small").files[0].read_bytes())
 
 
-@cache
 def real_tokenizer():
-    return load_tokenizer(resolve("multilingual-e5-small"))
+    return embed_made.packaged("multilingual-e5-small")._tokenizer
 
 
 @pytest.mark.model
@@ -182,7 +181,9 @@ def test_translations_are_nearer_than_other_words():
     english = ["flower", "mathematics", "hospital", "sister", "violin", "war"]
     german = ["Blume", "Mathematik", "Krankenhaus", "Schwester", "Geige", "Krieg"]
     thai = ["ดอกไม้", "คณิตศาสตร์", "โรงพยาบาล", "พี่สาว", "ไวโอลิน", "สงคราม"]
-    vectors = Encoder("multilingual-e5-small").encode([*english, *german, *thai], ["M8"])["M8"].astype(float)
+    vectors = (
+        embed_made.packaged("multilingual-e5-small").encode([*english, *german, *thai], ["M8"])["M8"].astype(float)
+    )
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     for other in (vectors[6:12], vectors[12:]):
         nearest = (vectors[:6] @ other.T).argmax(1)
@@ -191,7 +192,7 @@ def test_translations_are_nearer_than_other_words():
 
 @pytest.mark.model
 def test_a_question_is_nearest_to_its_answer():
-    encoder = Encoder("multilingual-e5-small", cache=False)
+    encoder = embed_made.packaged("multilingual-e5-small")
     tokenizer, model = encoder._tokenizer, encoder._network
     texts = ["query: how far is the moon", "passage: The moon is about 384,000 kilometres away from the Earth.",
              "passage: Bread is baked from flour, water and yeast.",

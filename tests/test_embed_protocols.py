@@ -34,7 +34,7 @@ def minilm():
 
 @pytest.fixture(scope="module")
 def authors():
-    return Encoder("all-minilm-l6-v2", "weathub-2023", cache=False)
+    return embed_made.packaged("all-minilm-l6-v2", "weathub-2023")
 
 
 def longest_match_first(word, vocabulary):
@@ -99,7 +99,7 @@ def test_a_phrase_is_cut_at_spaces_and_m7_reads_its_first_position(minilm, autho
 
 @pytest.mark.model
 def test_single_pieces_are_the_same_in_both_protocols(authors):
-    one = Encoder("all-minilm-l6-v2", "in-context", cache=False).encode(["flower", "zinnia"])
+    one = embed_made.packaged("all-minilm-l6-v2").encode(["flower", "zinnia"])
     two = authors.encode(["flower", "zinnia"])
     for method in one:
         np.testing.assert_allclose(one[method][0], two[method][0], atol=1e-5)
@@ -118,9 +118,7 @@ def test_a_lone_word_mark_is_fed_as_an_empty_text(tmp_path):
 
 @pytest.mark.model
 def test_a_lone_word_mark_reads_the_end_token_in_xlm_rs_vocabulary():
-    from localbias.embed.models import load_tokenizer, resolve
-
-    tokenizer = load_tokenizer(resolve("multilingual-e5-small"))
+    tokenizer = embed_made.packaged("multilingual-e5-small")._tokenizer
     read = protocols.read_word(tokenizer, "花", "weathub-2023")
     fed = [tokenizer.convert_ids_to_tokens(list(sequence)) for sequence in read.sequences]
     assert fed == [["<s>", "</s>"], ["<s>", "▁", "花", "</s>"]]

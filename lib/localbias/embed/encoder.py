@@ -274,7 +274,9 @@ def _pooled(states: np.ndarray, rows: list[int], layer: int, pool: int) -> np.nd
     """A unit's vector from its readouts: their mean, or the first one's; None when there are none."""
     if not rows:
         return None
-    return states[rows if pool == 0 else rows[:1], layer, pool].mean(0)
+    if pool == 1 or len(rows) == 1:
+        return states[rows[0], layer, pool].copy()
+    return states[rows, layer, pool].mean(0)
 
 
 def _mean(vectors: list[np.ndarray | None]) -> np.ndarray | None:
