@@ -120,7 +120,8 @@ def test_a_failure_names_notebook_cell_and_error_and_publishes_nothing(book):
     with pytest.raises(NotebookFailed) as caught, run_notebook(book / "notebooks/02-broken.ipynb", {}) as run:
         publish(run, "quick", {})
     text = str(caught.value)
-    assert "02-broken" in text and "ValueError: no such word: kazoo" in text and "raise ValueError" in text
+    assert "02-broken stopped at cell 3" in text  # text, parameters, x = 1, then the one that raises
+    assert "ValueError: no such word: kazoo" in text and "raise ValueError" in text
     assert not (book / "book").exists() and not (book / "data").exists()
     assert not list((book / "_build/drafts").iterdir())
 

@@ -96,9 +96,11 @@ def _execute(notebook: Path, draft: Path, parameters: dict[str, Any], progress: 
             extra_arguments=["--IPKernelApp.log_level=50"],
         )  # fmt: skip
     except PapermillExecutionError as error:
+        # The cell that papermill adds for the parameters is not in the template that a reader opens.
+        cell = error.cell_index - bool(parameters)
         raise NotebookFailed(
-            f"{notebook.stem} stopped at cell {error.cell_index}",
-            where=f"{notebook.name}, cell {error.cell_index}:\n{_indented(error.source)}",
+            f"{notebook.stem} stopped at cell {cell}",
+            where=f"{notebook.name}, cell {cell} (the first is 0):\n{_indented(error.source)}",
             got=f"{error.ename}: {error.evalue}",
             todo="run the notebook in JupyterLab (make lab) to see the whole traceback",
         ) from None
