@@ -207,10 +207,11 @@ class Encoder:
             static = self._static_vectors(language)
             vectors = {unit: static.vector(unit) for unit, _ in missing}
             return {(u, "M10"): Entry(v, "" if v is not None else _NOT_LISTED) for u, v in vectors.items()}
-        readings = {
-            (unit, whole): (protocols.read_text if whole else protocols.read_word)(self._tokenizer, unit, self.protocol)
-            for unit, whole in missing
-        }
+        known = protocols.encode_all(self._tokenizer, [unit for unit, _ in missing])
+        readings = {}
+        for unit, whole in missing:
+            read = protocols.read_text if whole else protocols.read_word
+            readings[unit, whole] = read(self._tokenizer, unit, self.protocol, known)
         readings = {key: protocols.within(reading, self._longest) for key, reading in readings.items()}
         jobs = {job: None for r in readings.values() for job in zip(r.sequences, r.positions, strict=True)}
         sequences = {sequence: i for i, sequence in enumerate(dict.fromkeys(sequence for sequence, _ in jobs))}

@@ -18,6 +18,9 @@ from localbias.errors import ModelUnavailable, unknown
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
+Encodings = dict[str, tuple[list[int], list[int]]]
+"""Texts → token ids and special-token mask."""
+
 PROTOCOLS = ("in-context", "weathub-2023")
 
 _MARKS = ("▁", "Ġ", "##", "@@", "</w>")
@@ -61,8 +64,8 @@ def split(text: str, protocol: str) -> list[str]:
     return [word for word in (text.split() if protocol == "in-context" else text.split(" ")) if word]
 
 
-def read_word(tokenizer: PreTrainedTokenizerBase, word: str, protocol: str) -> Reading:
-    """How a word is read for M1–M6, M8 and M9.
+def read_word(tokenizer: PreTrainedTokenizerBase, word: str, protocol: str, known: Encodings | None = None) -> Reading:
+    """How a word is read for M1–M6, M8 and M9; ``known`` encodings are used and added to.
 
     Raises
     ------
@@ -70,7 +73,8 @@ def read_word(tokenizer: PreTrainedTokenizerBase, word: str, protocol: str) -> R
         For ``weathub-2023``, when the tokenizer does not put exactly one special token before and
         one after a text: the authors' code then drops pieces of the word.
     """
-    ids, special = encode(tokenizer, word)
+    known = {} if known is None else known
+    ids, special = _encoded(tokenizer, word, known)
     inside = [i for i, mark in enumerate(special) if not mark]
     pieces = tuple(tokenizer.convert_ids_to_tokens([ids[i] for i in inside]))
     problem, usable = judge(tokenizer, [ids[i] for i in inside], pieces)
@@ -80,11 +84,11 @@ def read_word(tokenizer: PreTrainedTokenizerBase, word: str, protocol: str) -> R
         return Reading((tuple(ids),), (tuple(inside),), pieces, problem)
     if inside != list(range(1, len(ids) - 1)):
         raise _not_framed(tokenizer, word, ids)
-    fed = tuple(tuple(encode(tokenizer, piece)[0]) for piece in pieces)
+    fed = tuple(tuple(_encoded(tokenizer, piece, known)[0]) for piece in pieces)
     return Reading(fed, ((1,),) * len(fed), pieces, problem)
 
 
-def read_text(tokenizer: PreTrainedTokenizerBase, text: str, protocol: str) -> Reading:
+def read_text(tokenizer: PreTrainedTokenizerBase, text: str, protocol: str, known: Encodings | None = None) -> Reading:
     """How a whole text is read for M7: the position of [CLS] (``weathub-2023``: position 0).
 
     Raises
@@ -92,7 +96,7 @@ def read_text(tokenizer: PreTrainedTokenizerBase, text: str, protocol: str) -> R
     ModelUnavailable
         When the tokenizer has no [CLS] or puts none before a text: M7 is undefined.
     """
-    ids, special = encode(tokenizer, text)
+    ids, special = _encoded(tokenizer, text, {} if known is None else known)
     at = [i for i, mark in enumerate(special) if mark and ids[i] == tokenizer.cls_token_id]
     if tokenizer.cls_token_id is None or not at:
         raise ModelUnavailable(
@@ -120,15 +124,24 @@ def within(reading: Reading, longest: int) -> Reading:
 
 def has_cls(tokenizer: PreTrainedTokenizerBase) -> bool:
     """Whether the tokenizer adds a [CLS] to a text, so that M7 is defined."""
-    ids, special = encode(tokenizer, "a")
+    ids, special = _encoded(tokenizer, "a", {})
     cls = tokenizer.cls_token_id
     return cls is not None and any(mark and i == cls for i, mark in zip(ids, special, strict=True))
 
 
-def encode(tokenizer: PreTrainedTokenizerBase, text: str) -> tuple[list[int], list[int]]:
-    """Token ids of a text with the special tokens the tokenizer adds, and their mask (1 = added)."""
-    encoded = tokenizer(text, add_special_tokens=True, return_special_tokens_mask=True)
-    return list(encoded["input_ids"]), list(encoded["special_tokens_mask"])
+def encode_all(tokenizer: PreTrainedTokenizerBase, texts: list[str]) -> Encodings:
+    """Of each text the token ids with the special tokens that the tokenizer adds, and their mask (1 = added)."""
+    texts = list(dict.fromkeys(texts))
+    if not texts:
+        return {}
+    encoded = tokenizer(texts, add_special_tokens=True, return_special_tokens_mask=True)
+    return dict(zip(texts, zip(encoded["input_ids"], encoded["special_tokens_mask"], strict=True), strict=True))
+
+
+def _encoded(tokenizer: PreTrainedTokenizerBase, text: str, known: Encodings) -> tuple[list[int], list[int]]:
+    if text not in known:
+        known |= encode_all(tokenizer, [text])
+    return known[text]
 
 
 def judge(tokenizer: PreTrainedTokenizerBase, ids: list[int], pieces: tuple[str, ...]) -> tuple[str, bool]:
