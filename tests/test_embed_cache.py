@@ -1,5 +1,6 @@
 """The vector cache: what survives a kill, a full disk, a damaged file, two processes, a changed list."""
 
+import itertools
 import os
 import signal
 import sqlite3
@@ -186,7 +187,7 @@ def test_a_full_disk_is_announced_and_the_vectors_are_there_all_the_same(tmp_pat
         return database
 
     monkeypatch.setattr("localbias.embed.cache.sqlite3.connect", small)
-    words = ["flower", "math", "older", "sister", "old", "a", "ab", "bb", "mathematics", "er"]
+    words = ["a" + "".join(tail) for tail in itertools.product("ab", repeat=6)]
     with pytest.warns(UserWarning, match="not kept: database or disk is full"):
         found = Encoder(folder).encode(words, ["M5"], "en")
     monkeypatch.undo()

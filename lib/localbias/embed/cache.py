@@ -32,6 +32,7 @@ _WAIT = 60  # seconds for another process's transaction
 _CHUNK = 500
 
 _TABLES = """
+PRAGMA page_size = 16384;
 CREATE TABLE IF NOT EXISTS about (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS vectors (
     unit TEXT NOT NULL, method TEXT NOT NULL, problem TEXT NOT NULL, vector BLOB, checksum INTEGER NOT NULL,

@@ -70,7 +70,7 @@ class Encoder:
         protocol: str = "in-context",
         cache: bool = True,
         device: str | None = None,
-        batch_size: int = 64,
+        batch_size: int = 128,
         progress: bool = True,
         dtype: str = "float32",
     ):

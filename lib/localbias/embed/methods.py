@@ -50,7 +50,7 @@ def pooled_states(
     model: PreTrainedModel,
     sequences: Sequence[Sequence[int]],
     readouts: Sequence[tuple[int, Sequence[int]]],
-    batch_size: int = 64,
+    batch_size: int = 128,
     progress: bool = False,
     title: str = "",
 ) -> np.ndarray:
