@@ -6,6 +6,8 @@ PYTHON  ?= $(firstword $(shell for v in 3.11 3.12 3.13; do command -v python$$v;
 BIN     := $(VENV)/bin
 export PATH := $(abspath $(BIN)):$(PATH)
 export PYTHONHASHSEED := 0
+# Packages are compiled when first imported, once for all processes, wherever the shell forbids it.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: book test lab bench lint lexicon clean help
 
