@@ -19,7 +19,6 @@ import re
 import string
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -120,7 +119,7 @@ def finding(key: str, sentence: str, page: str = "", **values: Any) -> None:
     """
     _check_name(key)
     text = sentence_text(sentence, **values)
-    with files.replacing(results_dir() / "findings" / f"{key}.json") as draft:
+    with files.replacing(files.results_dir() / "findings" / f"{key}.json") as draft:
         held = {"key": key, "page": page, "sentence": text}
         draft.write_text(json.dumps(held, ensure_ascii=False, sort_keys=True) + "\n", encoding="utf-8")
     display(Markdown(text))
@@ -166,7 +165,7 @@ def table(
     """
     _check_name(name)
     _claim(name, df)
-    files.write_table(df, results_dir() / name)
+    files.write_table(df, files.results_dir() / name)
     rows = min(len(df), head or MAX_ROWS, MAX_ROWS)
     body = table_html(df.head(rows), columns=columns, formats=formats, words=words)
     count = f"{len(df):,} rows" if rows == len(df) else f"{rows:,} of {len(df):,} rows shown"
@@ -257,11 +256,6 @@ def words(sets: Any) -> None:
     tongue = LANGUAGES[sets.language].name if sets.language in LANGUAGES else sets.language
     title = f"Words of WEAT {spec.number} ({spec.title}), {tongue}, {sets.variant}"
     closed(title, f'<div class="lb-words">{"".join(columns)}</div>')
-
-
-def results_dir() -> Path:
-    """Where tables and findings are written: ``LOCALBIAS_RESULTS``, or ``data/results`` of the book."""
-    return Path(os.environ.get("LOCALBIAS_RESULTS") or files.project_root() / "data" / "results")
 
 
 # --- parts ------------------------------------------------------------------------------------
