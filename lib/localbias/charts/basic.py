@@ -11,12 +11,13 @@ All raise BadTable (missing column, no rows), BadValues (not a number) or LocalB
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import altair as alt
 import numpy as np
 import pandas as pd
 
+from localbias.charts import parts as p
 from localbias.charts import theme as t
 from localbias.errors import BadTable
 
@@ -72,13 +73,13 @@ def heat_map(
         twice = table.loc[table.duplicated([x, y]), [x, y]].iloc[0].tolist()
         raise BadTable("a cell of a heat map has two values", expected=f"one row for each {x} × {y}", got=str(twice))
     across, down = t.categories(table[x]), t.categories(table[y])
-    whole = _every_pair(table[columns], x, y)
+    whole = p.every_pair(table[columns], x, y)
     held = whole[value].astype(float)
     top = float(np.nanmax(np.abs(held))) if held.notna().any() else 1.0
     low, high = domain or ((-top, top) if diverging else (min(0.0, float(held.min())), float(held.max())))
     shown = [t.number_text(v, number) for v in held]
     strength = (held.abs() / max(abs(low), abs(high), 1e-12)) if diverging else (held - low) / max(high - low, 1e-12)
-    marked = _truth(whole[significant]) if significant else pd.Series(False, index=whole.index)
+    marked = p.truth(whole[significant]) if significant else pd.Series(False, index=whole.index)
     source = t.data(
         whole,
         columns,
@@ -88,8 +89,8 @@ def heat_map(
         _shown=shown,
     )
     base = alt.Chart(source).encode(
-        x=_category(x, across, x_title, axis={"orient": "top", "labelAngle": 0 if _short(across, cell) else -50}),
-        y=_category(y, down, y_title),
+        x=p.category(x, across, x_title, axis={"orient": "top", "labelAngle": 0 if p.short(across, cell) else -50}),
+        y=p.category(y, down, y_title),
         tooltip=t.tooltips(whole, [y, x, value, significant, *tooltip]),
     )
     ramp = t.DIVERGING if diverging else t.SEQUENTIAL
@@ -135,7 +136,7 @@ def heat_map(
                         yOffset=-8,
                         shape="circle",
                         filled=True,
-                        xOffset=_corner(cell, across),
+                        xOffset=p.corner(cell),
                     )
                 )
     fluid = cell * len(across) + 7 * max(map(len, down)) <= t.WIDTH
@@ -189,20 +190,20 @@ def intervals(
 
     def layers(part):
         base = alt.Chart(t.data(part, used)).encode(
-            y=_category(y, t.categories(table[y]), y_title),
+            y=p.category(y, t.categories(table[y]), y_title),
             tooltip=t.tooltips(table, [y, colour, value, low, high, *tooltip]),
-            **_series(table, colour, colour_title, palette, chart="intervals", offset=True),
+            **p.series(table, colour, colour_title, palette, chart="intervals", beside=True),
         )
         rule = base.mark_rule(strokeWidth=2, opacity=0.75, clip=True, **plain).encode(
-            x=_number(low, x_title or t.label(value), span), x2=alt.X2(field=t.field(high))
+            x=p.number(low, x_title or t.label(value), span), x2=alt.X2(field=t.field(high))
         )
         point = base.mark_point(size=64, filled=True, opacity=1, clip=True, **plain).encode(
-            x=_number(value, x_title, span), **_shape(table, colour, colour_title)
+            x=p.number(value, x_title, span), **p.shape(table, colour, colour_title)
         )
-        return [*_reference(reference, "x"), rule, point]
+        return [*p.reference(reference, "x"), rule, point]
 
-    step = alt.Step(max(t.STEP, 13 * _count(table, colour)), **{"for": "position"})
-    return _arrange(layers, table, y, facet, columns, step, description=description, title=title, subtitle=subtitle)
+    step = alt.Step(max(t.STEP, 13 * p.count(table, colour)), **{"for": "position"})
+    return p.arrange(layers, table, y, facet, columns, step, description=description, title=title, subtitle=subtitle)
 
 
 def dots(
@@ -234,17 +235,17 @@ def dots(
     plain = {} if colour else {"color": t.BLUE}
 
     def layers(part):
-        base = alt.Chart(t.data(part, used)).encode(y=_category(y, t.categories(table[y]), y_title))
+        base = alt.Chart(t.data(part, used)).encode(y=p.category(y, t.categories(table[y]), y_title))
         points = base.mark_point(size=70, filled=True, opacity=0.92, clip=True, **plain).encode(
-            x=_number(value, x_title, span),
+            x=p.number(value, x_title, span),
             tooltip=t.tooltips(table, [y, colour, value, *tooltip]),
-            **_series(table, colour, colour_title, palette, chart="dots"),
-            **_shape(table, colour, colour_title),
+            **p.series(table, colour, colour_title, palette, chart="dots"),
+            **p.shape(table, colour, colour_title),
         )
-        between = [_joined(base, value, x_title, span)] if colour else []
-        return [*_reference(reference, "x"), *between, points]
+        between = [p.joined(base, value, x_title, span)] if colour else []
+        return [*p.reference(reference, "x"), *between, points]
 
-    return _arrange(
+    return p.arrange(
         layers, table, y, facet, columns, alt.Step(t.STEP), description=description, title=title, subtitle=subtitle
     )
 
@@ -291,14 +292,14 @@ def bars(
         if number:
             ranks["_shown"] = [t.number_text(v, number) for v in part[value]]
         base = alt.Chart(t.data(part, used, **ranks)).encode(
-            y=_category(y, t.categories(table[y]), y_title),
-            x=_number(value, x_title, span, stack="zero" if stacked else None),
-            **({"yOffset": _offset(table, colour)} if beside else {}),
+            y=p.category(y, t.categories(table[y]), y_title),
+            x=p.number(value, x_title, span, stack="zero" if stacked else None),
+            **({"yOffset": p.offset(table, colour)} if beside else {}),
         )
         drawn = [
             base.mark_bar(opacity=0.92, cornerRadiusEnd=0 if stacked else 2, clip=True, **plain).encode(
                 tooltip=t.tooltips(table, [y, colour, value, *tooltip]),
-                **_series(table, colour, colour_title, palette, chart="bars"),
+                **p.series(table, colour, colour_title, palette, chart="bars"),
                 **({"order": alt.Order(field="_order", type="quantitative")} if stacked and colour else {}),
             )
         ]
@@ -310,10 +311,10 @@ def bars(
                     .mark_text(align=align, dx=dx, color=t.MUTED, fontSize=11)
                     .encode(text=text)
                 )
-        return [*drawn, *_reference(0.0, "x")]
+        return [*drawn, *p.reference(0.0, "x")]
 
-    step = alt.Step(max(t.STEP, 13 * _count(table, colour) + 8) if beside else t.STEP, **{"for": "position"})
-    return _arrange(layers, table, y, facet, columns, step, description=description, title=title, subtitle=subtitle)
+    step = alt.Step(max(t.STEP, 13 * p.count(table, colour) + 8) if beside else t.STEP, **{"for": "position"})
+    return p.arrange(layers, table, y, facet, columns, step, description=description, title=title, subtitle=subtitle)
 
 
 def scatter(
@@ -346,10 +347,10 @@ def scatter(
     shared = domain or (t.axis_domain(pd.concat([table[x], table[y]])) if diagonal else None)
     include = [] if reference is None else [reference]
     base = alt.Chart(t.data(table, used)).encode(
-        x=_number(x, x_title, shared or t.axis_domain(table[x], include)),
-        y=_number(y, y_title, shared or t.axis_domain(table[y], include)),
+        x=p.number(x, x_title, shared or t.axis_domain(table[x], include)),
+        y=p.number(y, y_title, shared or t.axis_domain(table[y], include)),
     )
-    layers = [*_reference(reference, "x"), *_reference(reference, "y")]
+    layers = [*p.reference(reference, "x"), *p.reference(reference, "y")]
     if diagonal:
         ends = alt.Data(values=[{"a": t.plain(v)} for v in shared])
         layers.append(
@@ -362,8 +363,8 @@ def scatter(
             size=46, filled=True, opacity=opacity, clip=True, **({} if colour else {"color": t.BLUE})
         ).encode(
             tooltip=t.tooltips(table, [text, colour, x, y, *tooltip]),
-            **_series(table, colour, colour_title, palette, chart="scatter"),
-            **_shape(table, colour, colour_title),
+            **p.series(table, colour, colour_title, palette, chart="scatter"),
+            **p.shape(table, colour, colour_title),
         )
     )
     if text:
@@ -431,14 +432,14 @@ def jitter(
         "scale": alt.Scale(domain=[len(names) - 0.5, -0.5], nice=False, zero=False),
         "axis": alt.Axis(title=y_title or None, values=list(range(len(names))), labelExpr=labels, grid=False),
     }
-    across = _number(value, x_title, span)
+    across = p.number(value, x_title, span)
     plain = {} if colour else {"color": t.BLUE}
 
     def layers(part):
-        drawn = _reference(reference, "x")
+        drawn = p.reference(reference, "x")
         if likely is not None:
             behind = likely[likely[facet].map(str) == str(part[facet].iloc[0])] if facet else likely
-            drawn.append(_shapes(behind, y, value, probability, place, across, up))
+            drawn.append(p.densities(behind, y, value, probability, place, across, up))
         spread = [(i * GOLDEN) % 1 - 0.5 for i in part.groupby(y, observed=True).cumcount()]
         spot = [place[str(v)] + 0.5 * s for v, s in zip(part[y], spread, strict=True)]
         drawn.append(
@@ -448,12 +449,12 @@ def jitter(
                 x=across,
                 y=alt.Y(field="_row", **up),
                 tooltip=t.tooltips(table, [y, colour, value, *tooltip]),
-                **_series(table, colour, colour_title, palette, chart="jitter"),
+                **p.series(table, colour, colour_title, palette, chart="jitter"),
             )
         )
-        return [*drawn, *([_means(part, y, value, place, across, up)] if mean else [])]
+        return [*drawn, *([p.means(part, y, value, place, across, up)] if mean else [])]
 
-    return _arrange(
+    return p.arrange(
         layers, table, y, facet, columns, row * len(names), description=description, title=title, subtitle=subtitle
     )
 
@@ -496,24 +497,24 @@ def lines(
             axis=alt.Axis(title=x_title or t.label(x), labelAngle=0),
             scale=alt.Scale(type="point"),
         )
-    series = _series(table, colour, colour_title, palette, chart="lines")
+    series = p.series(table, colour, colour_title, palette, chart="lines")
     plain_colour = {} if colour else {"color": t.BLUE}
     base = alt.Chart(t.data(table, used)).encode(x=across, **series)
-    layers = [*_reference(reference, "y")]
+    layers = [*p.reference(reference, "y")]
     if low and high:
         layers.append(
             base.mark_area(opacity=0.16, **plain_colour).encode(
                 y=alt.Y(field=t.field(low), type="quantitative"), y2=alt.Y2(field=t.field(high))
             )
         )
-    up = _number(y, y_title, span, axis="y")
+    up = p.number(y, y_title, span, axis="y")
     layers.append(base.mark_line(strokeWidth=2, **plain_colour).encode(y=up))
     if points:
         layers.append(
             base.mark_point(size=42, filled=True, opacity=1, **plain_colour).encode(
                 y=up,
                 tooltip=t.tooltips(table, [x, colour, y, low, high, *tooltip]),
-                **_shape(table, colour, colour_title),
+                **p.shape(table, colour, colour_title),
             )
         )
     chart = alt.layer(*layers).properties(height=height)
@@ -569,143 +570,17 @@ def paired(
         )
 
     def layers(part):
-        base = alt.Chart(t.data(part, used)).encode(y=_category(y, t.categories(table[y]), y_title))
+        base = alt.Chart(t.data(part, used)).encode(y=p.category(y, t.categories(table[y]), y_title))
         ends = base.mark_point(size=80, filled=True, opacity=1, clip=True).encode(
-            x=_number(value, x_title, span),
+            x=p.number(value, x_title, span),
             tooltip=t.tooltips(table, [y, pair, value, *tooltip]),
-            **_series(table, pair, pair_title, palette, chart="paired"),
-            **_shape(table, pair, pair_title),
+            **p.series(table, pair, pair_title, palette, chart="paired"),
+            **p.shape(table, pair, pair_title),
         )
-        return [*_reference(reference, "x"), _joined(base, value, x_title, span), ends]
+        return [*p.reference(reference, "x"), p.joined(base, value, x_title, span), ends]
 
-    return _arrange(
+    return p.arrange(
         layers, table, y, facet, columns, alt.Step(t.STEP), description=description, title=title, subtitle=subtitle
-    )
-
-
-# --- parts ------------------------------------------------------------------------------------
-
-
-def _category(name, order, title, axis: Mapping | None = None):
-    kind = alt.Y if axis is None else alt.X
-    return kind(
-        field=t.field(name),
-        type="nominal",
-        sort=order,
-        scale=alt.Scale(domain=order),
-        axis=alt.Axis(title=title or None, **(axis or {})),
-    )
-
-
-def _number(name, title, domain, axis="x", **extra):
-    kind = alt.Y if axis == "y" else alt.X
-    return kind(
-        field=t.field(name),
-        type="quantitative",
-        scale=alt.Scale(domain=list(domain), nice=False, zero=False),
-        axis=alt.Axis(title=title or t.label(name)),
-        **extra,
-    )
-
-
-def _reference(value, axis):
-    if value is None:
-        return []
-    channel = {"x": alt.X, "y": alt.Y}[axis](field="at", type="quantitative")
-    held = alt.Data(values=[{"at": t.plain(value)}])
-    return [alt.Chart(held).mark_rule(color=t.MUTED, strokeWidth=1.2).encode(**{axis: channel})]
-
-
-def _count(table, column):
-    return table[column].nunique() if column else 1
-
-
-def _offset(table, column):
-    return alt.YOffset(field=t.field(column), type="nominal", sort=t.categories(table[column]))
-
-
-def _series(table, column, title, palette, *, chart, offset=False):
-    if not column:
-        return {}
-    names = t.categories(table[column])
-    encoded = {
-        "color": alt.Color(
-            field=t.field(column),
-            type="nominal",
-            sort=names,
-            scale=t.colours(names, palette, chart=chart),
-            legend=t.legend(names, title or None),
-        )
-    }
-    return encoded | ({"yOffset": _offset(table, column)} if offset else {})
-
-
-def _shape(table, column, title):
-    if not column:
-        return {}
-    names = t.categories(table[column])
-    scale = alt.Scale(domain=names, range=[t.SHAPES[i % len(t.SHAPES)] for i in range(len(names))])
-    return {
-        "shape": alt.Shape(
-            field=t.field(column), type="nominal", sort=names, scale=scale, legend=t.legend(names, title or None)
-        )
-    }
-
-
-def _truth(column: pd.Series) -> pd.Series:
-    return column.map(lambda v: False if pd.isna(v) else bool(v)).astype(bool)
-
-
-def _short(names, cell):
-    return max((len(n) for n in names), default=0) * 6.4 <= cell
-
-
-def _corner(cell, across):
-    """How far right of a cell's middle its mark stands, px: columns are at least ``cell`` wide."""
-    return cell / 2 - 6
-
-
-def _every_pair(table, x, y):
-    grid = pd.MultiIndex.from_product([t.categories(table[y]), t.categories(table[x])], names=[y, x]).to_frame(
-        index=False
-    )
-    held = table.assign(**{x: table[x].map(str), y: table[y].map(str)})
-    return grid.merge(held, on=[y, x], how="left", sort=False)
-
-
-def _joined(base, value, title, span):
-    """A thin line from the lowest to the highest value of each category."""
-    return base.mark_rule(color=t.AXIS, strokeWidth=1.5, clip=True).encode(
-        x=_number(value, title, span, aggregate="min"), x2=alt.X2(field=t.field(value), aggregate="max")
-    )
-
-
-def _shapes(distribution, y, value, probability, place, across, up):
-    known = distribution.sort_values([y, value], kind="stable")
-    top = known.groupby(y, observed=True)[probability].transform("max")
-    half = 0.44 * (known[probability] / top)
-    spot = known[y].map(lambda v: place[str(v)])
-    held = t.data(known, [y, value, probability], _top=(spot - half).tolist(), _end=(spot + half).tolist())
-    return (
-        alt.Chart(held)
-        .mark_area(color=t.AXIS, opacity=0.4, interpolate="monotone", clip=True)
-        .encode(
-            x=across,
-            y=alt.Y(field="_top", **up),
-            y2=alt.Y2(field="_end"),
-            detail=alt.Detail(field=t.field(y), type="nominal"),
-        )
-    )
-
-
-def _means(part, y, value, place, across, up):
-    middle = part.groupby(y, sort=False, observed=True)[value].mean().reset_index()
-    spot = middle[y].map(lambda v: place[str(v)])
-    held = t.data(middle, [y, value], _top=(spot - 0.36).tolist(), _end=(spot + 0.36).tolist())
-    return (
-        alt.Chart(held)
-        .mark_rule(color=t.INK, strokeWidth=2)
-        .encode(x=across, y=alt.Y(field="_top", **up), y2=alt.Y2(field="_end"), tooltip=t.tooltips(middle, [y, value]))
     )
 
 
@@ -720,10 +595,10 @@ def _slope(
         axis=alt.Axis(title=None, labelAngle=0),
     )
     base = alt.Chart(t.data(table, used)).encode(
-        x=across, y=_number(value, value_title, span, axis="y"), detail=alt.Detail(field=t.field(y), type="nominal")
+        x=across, y=p.number(value, value_title, span, axis="y"), detail=alt.Detail(field=t.field(y), type="nominal")
     )
     layers = [
-        *_reference(reference, "y"),
+        *p.reference(reference, "y"),
         base.mark_line(color=t.BLUE, opacity=0.55, strokeWidth=1.6),
         base.mark_point(size=50, filled=True, color=t.BLUE).encode(
             tooltip=t.tooltips(table, [y, pair, value, *tooltip])
@@ -735,19 +610,3 @@ def _slope(
     return t.finish(
         alt.layer(*layers).properties(height=height), description=description, title=title, subtitle=subtitle
     )
-
-
-def _arrange(layers, table, y, facet, columns, height, *, description, title, subtitle):
-    """One view at the page's width, or one small view for each value of ``facet``."""
-    texts = {"description": description, "title": title, "subtitle": subtitle}
-    if not facet:
-        return t.finish(alt.layer(*layers(table)).properties(height=height), **texts)
-    longest = max(map(len, t.categories(table[y])), default=0)
-    width = max(120, int(t.WIDTH / columns) - 36 - min(7 * longest, 220))
-    views = [
-        alt.layer(*layers(table[table[facet].map(str) == name])).properties(
-            height=height, width=width, title=alt.TitleParams(text=name, fontSize=12, fontWeight="bold")
-        )
-        for name in t.categories(table[facet])
-    ]
-    return t.finish(alt.concat(*views, columns=columns, spacing=20), **texts, fluid=False)

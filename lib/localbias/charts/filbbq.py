@@ -5,8 +5,9 @@ from __future__ import annotations
 import altair as alt
 import pandas as pd
 
+from localbias.charts import parts as p
 from localbias.charts import theme as t
-from localbias.charts.basic import _category, _number, _reference, bars, dots, heat_map, jitter, lines
+from localbias.charts.basic import bars, dots, heat_map, jitter, lines
 
 
 def seeds(runs: pd.DataFrame, law: pd.DataFrame, *, title: str = "", subtitle: str = "") -> alt.TopLevelMixin:
@@ -48,7 +49,7 @@ def profile(table: pd.DataFrame, *, title: str = "", subtitle: str = "", level: 
     span = t.axis_domain(table[numbers].stack(), [0.0])
     verdict = ["survives" if v else "does not" for v in table["survives"]]
     base = alt.Chart(t.data(table, used, verdict=verdict)).encode(
-        y=_category("title", t.categories(table["title"]), "")
+        y=p.category("title", t.categories(table["title"]), "")
     )
     names = ["survives", "does not"]
     colour = {
@@ -63,17 +64,17 @@ def profile(table: pd.DataFrame, *, title: str = "", subtitle: str = "", level: 
     tips = t.tooltips(table, ["title", *numbers, "pairs", "q_value"])
     layers = [
         base.mark_bar(color=t.AXIS, opacity=0.35, height=16, clip=True).encode(
-            x=_number("null_low", "bias score", span), x2=alt.X2(field="null_high")
+            x=p.number("null_low", "bias score", span), x2=alt.X2(field="null_high")
         ),
-        *_reference(0.0, "x"),
+        *p.reference(0.0, "x"),
         base.mark_rule(strokeWidth=2, clip=True).encode(
-            x=_number("ci_low", "bias score", span), x2=alt.X2(field="ci_high"), **colour
+            x=p.number("ci_low", "bias score", span), x2=alt.X2(field="ci_high"), **colour
         ),
         base.mark_tick(color=t.INK, thickness=2, height=14, clip=True).encode(
-            x=_number("shrunken", "bias score", span)
+            x=p.number("shrunken", "bias score", span)
         ),
         base.mark_point(size=62, filled=True, opacity=1, clip=True).encode(
-            x=_number("score", "bias score", span),
+            x=p.number("score", "bias score", span),
             tooltip=tips,
             **colour,
             shape=alt.Shape(
