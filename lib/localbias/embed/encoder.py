@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from functools import cached_property
-from typing import Any
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -13,9 +13,12 @@ import pandas as pd
 from localbias.embed import methods as pooling
 from localbias.embed import protocols
 from localbias.embed.cache import Entry, VectorCache
-from localbias.embed.models import load_encoder, load_tokenizer, longest, resolve
+from localbias.embed.models import ModelInfo, load_network, load_tokenizer, longest, resolve
 from localbias.errors import BadValues, UnknownName
 from localbias.registry import METHODS, method
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 _BLOCK = 4096  # units whose hidden states are held at once
 _NOT_LISTED = "is not in the vocabulary"
@@ -243,7 +246,7 @@ class Encoder:
 
     @cached_property
     def _tokenizer(self):
-        return load_tokenizer(self._info)
+        return _tokenizer_of(self._info)
 
     @cached_property
     def _longest(self) -> int:
@@ -251,7 +254,18 @@ class Encoder:
 
     @cached_property
     def _network(self):
-        return load_encoder(self.model, self._device, self._dtype)[1]
+        return _network_of(self._info, self._device, self._dtype)
+
+
+# A page makes many encoders of one model: what was read last is kept.
+@lru_cache(maxsize=1)
+def _tokenizer_of(info: ModelInfo) -> PreTrainedTokenizerBase:
+    return load_tokenizer(info)
+
+
+@lru_cache(maxsize=1)
+def _network_of(info: ModelInfo, device: str | None, dtype: str) -> PreTrainedModel:
+    return load_network(info, device, dtype)
 
 
 def _checked(words: Iterable[str], language: str) -> list[str]:

@@ -146,27 +146,15 @@ def load_causal(
     return tokenizer, model, replace(info, kind=kind)
 
 
-def load_encoder(
-    name: str, device: str | None = None, dtype: str = "float32"
-) -> tuple[PreTrainedTokenizerBase, PreTrainedModel, ModelInfo]:
-    """A model whose hidden states give word vectors: encoder, or decoder without its head.
+def load_network(info: ModelInfo, device: str | None = None, dtype: str = "float32") -> PreTrainedModel:
+    """A resolved model whose hidden states give word vectors: encoder, or decoder without its head.
 
-    Arguments and errors as for :func:`load_causal`. Of an encoder-decoder model the encoder is taken.
+    Errors as for :func:`load_causal`. Of an encoder-decoder model the encoder is taken.
     """
     from transformers import AutoModel
 
-    info = resolve(name)
-    if info.kind == "static":
-        raise ModelUnavailable(
-            f"the model {name!r} has no hidden states",
-            expected="a transformer, for M1 to M9",
-            got="static word vectors, which give M10",
-            todo="ask for M10, or choose another model",
-        )
     model = _load(AutoModel, local_folder(info), info, device, dtype)
-    if getattr(model.config, "is_encoder_decoder", False):
-        model = model.get_encoder()
-    return load_tokenizer(info), model, info
+    return model.get_encoder() if getattr(model.config, "is_encoder_decoder", False) else model
 
 
 def load_tokenizer(info: ModelInfo) -> PreTrainedTokenizerBase:

@@ -154,14 +154,15 @@ def same_as_alone(model, sequences, packed: list[Bundle]) -> bool:
     shared = next((b for b in packed if len(b.members) > 1), None)
     if shared is None:
         return True
-    for k in (0, len(shared.members) - 1):
-        try:
-            together = node_logits(model, shared, shared.paths[k][-1:])
-        except (TypeError, ValueError, RuntimeError):
-            return False
-        alone = plain_logits(model, sequences[shared.members[k]], [-1]).log_softmax(-1)
-        likely = alone.topk(min(50, alone.shape[-1])).indices
-        apart = together.log_softmax(-1).gather(-1, likely) - alone.gather(-1, likely)
-        if not bool((apart.abs() <= tolerance).all()):
+    ends = [0, len(shared.members) - 1]
+    last = np.array([shared.paths[k][-1] for k in ends])
+    try:
+        together = node_logits(model, shared, last).log_softmax(-1)
+    except (TypeError, ValueError, RuntimeError):
+        return False
+    for k, logp in zip(ends, together, strict=True):
+        alone = plain_logits(model, sequences[shared.members[k]], [-1])[0].log_softmax(-1)
+        likely = alone.topk(min(50, len(alone))).indices
+        if not bool(((logp - alone)[likely].abs() <= tolerance).all()):
             return False
     return True
