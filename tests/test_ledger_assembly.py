@@ -278,11 +278,9 @@ def test_the_unit_chart_has_one_mark_a_claim_best_first():
 
 def test_charts_of_the_published_figures_want_rows_and_a_description():
     table = cells([("zh", "weat1", 0.5, 0.01), ("th", "weat1", -0.5, 0.99)])
-    chart = charts.effect_sizes(
-        table.assign(flags=""), family="original", group="DistilmBERT", method="M5", description="two effect sizes"
-    )
+    chart = charts.effect_sizes(table.assign(flags=""), description="two effect sizes")
     assert chart.to_dict()["description"] == "two effect sizes"
-    with pytest.raises(BadTable, match="no published result"):
-        charts.effect_sizes(table, family="india", group="DistilmBERT", method="M5", description="two effect sizes")
+    with pytest.raises(BadTable, match="nothing to draw"):
+        charts.effect_sizes(table.assign(flags="").head(0), description="two effect sizes")
     with pytest.raises(LocalBiasError, match="description"):
         charts.sensitivities(pd.DataFrame({"language": ["zh"], "method": ["M1"], "rho": [0.1]}), description="")

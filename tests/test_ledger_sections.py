@@ -1,5 +1,6 @@
 """The sections of the ledger's page: what they show with the published files, and what they say without."""
 
+import pandas as pd
 import pytest
 
 from localbias import ledger, page
@@ -58,6 +59,30 @@ def test_every_figure_is_drawn_from_the_published_results(shown):
         assert any(t.startswith(f"Figure {number}:") for t in titles), titles
     assert sum("every method" in t for t in titles) == 6 and "Table 4: tests for India" in titles
     assert all(len(c["description"].split()) > 5 for c in shown["charts"])
+
+
+def a_run(language, d, variant="all", model="multilingual-e5-small"):
+    """One test of ours, as a page writes it."""
+    fixed = {"test": "weat1", "method": "M5", "dataset": "weathub", "protocol": "in-context", "flags": "", "clean": False,
+             "p_value": 0.01, "p_strict": 0.01}  # fmt: skip
+    return fixed | {"language": language, "model": model, "variant": variant, "effect_size": d}
+
+
+@pytest.mark.mirror
+def test_our_run_stands_after_each_figure_it_has_cells_for(shown, tmp_path):
+    rows = [a_run("zh", 0.5), a_run("th", 0.25), a_run("th", 0.2, "gt"), a_run("th", -0.4, "human")]
+    rows.append(a_run("fr", 0.9, model="other"))
+    pd.DataFrame(rows).to_parquet(tmp_path / "weat-results.parquet")
+    ledger.show_figures(S, "main")
+    drawn = {title(c): c for c in shown["charts"]}
+    names = list(drawn)
+    assert names.index("Our run beside Figure 3") == names.index("Figure 3: the six original tests") + 1
+    cells = drawn["Our run beside Figure 3"]["data"]["values"]
+    assert {(c["language"], c["d"]) for c in cells if c["d"] is not None} == {("Chinese", 0.5), ("Thai", 0.25)}
+    pairs = drawn["Our run beside Figure 2"]["data"]["values"]
+    assert {(c["translation"], c["size"]) for c in pairs} == {("machine", 0.2), ("human", 0.4)}
+    (lacking,) = [s for s in shown["sentences"] if "nothing to set beside" in s]
+    assert "Figure 1, Figure 4, Figure 18, Figure 5, Table 4" in lacking
 
 
 @pytest.mark.mirror

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 
 import altair as alt
@@ -17,6 +18,8 @@ VERDICT_SHAPES = {"holds": "circle", "holds in part": "square", "not supported":
 """Shape tells the verdict too, for readers who cannot tell the colours."""
 
 _UNIT = 30
+_LINE = 52
+"""Characters of a line of a claim beside its verdicts."""
 
 
 def verdict_units(
@@ -83,14 +86,21 @@ def verdict_switches(
         switched, ["claim", "switch", "verdict", "changed"], chart="verdict_switches", description=description
     )
     order = list(VERDICT_COLOURS)
-    base = alt.Chart(t.data(switched, used, _shown=[1.0 if c else 0.4 for c in switched.changed])).encode(
+    lines = ["\n".join(textwrap.wrap(claim, _LINE)) for claim in switched.claim]
+    shown = [1.0 if c else 0.4 for c in switched.changed]
+    base = alt.Chart(t.data(switched, used, _lines=lines, _shown=shown)).encode(
         x=alt.X(
             field="switch",
             type="nominal",
             sort=t.categories(switched.switch),
             axis=alt.Axis(title=None, orient="top", labelAngle=-40),
         ),
-        y=alt.Y(field="claim", type="nominal", sort=t.categories(switched.claim), axis=alt.Axis(title=None)),
+        y=alt.Y(
+            field="_lines",
+            type="nominal",
+            sort=list(dict.fromkeys(lines)),
+            axis=alt.Axis(title=None, labelExpr="split(datum.label, '\\n')", labelFontSize=11, labelLineHeight=12),
+        ),
         tooltip=t.tooltips(switched, ["claim", "switch", "verdict", "changed"]),
     )
     marks = base.mark_point(filled=True, size=110).encode(
@@ -102,7 +112,8 @@ def verdict_switches(
         ),
         opacity=alt.Opacity(field="_shown", type="quantitative", scale=None, legend=None),
     )
-    chart = alt.layer(marks).properties(height=alt.Step(20), width=alt.Step(44))
+    # Room on the left: a reader's font may be wider than the one the labels were measured in.
+    chart = alt.layer(marks).properties(height=alt.Step(29), width=alt.Step(42), padding={"left": 20})
     return t.finish(chart, description=description, title=title, subtitle=subtitle, fluid=False)
 
 
@@ -136,11 +147,14 @@ def sensitivities(rho: pd.DataFrame, *, description: str, title: str = "", subti
     )
 
 
-def translations(
-    results: pd.DataFrame, *, group: str, method: str, description: str, title: str = "", subtitle: str = ""
-) -> alt.TopLevelMixin:
-    """Mean |d| of the six original tests with machine and human translations (WEATHub, Figure 2)."""
-    cells = _choose(results, family="original", group=group, method=method, source=["gt", "human"])
+def translations(cells: pd.DataFrame, *, description: str, title: str = "", subtitle: str = "") -> alt.TopLevelMixin:
+    """Mean |d| of the six original tests with machine and human translations (WEATHub, Figure 2).
+
+    Parameters
+    ----------
+    cells : DataFrame
+        ``language``, ``source`` (gt | human) and ``d`` of one model and method.
+    """
     sides = {"gt": "machine", "human": "human"}
     table = cells.assign(size=cells.d.abs(), translation=cells.source.map(sides), language=_names(cells.language))
     table = table.groupby(["language", "translation"], as_index=False)["size"].mean()
@@ -160,13 +174,9 @@ def translations(
 
 
 def effect_sizes(
-    results: pd.DataFrame,
+    cells: pd.DataFrame,
     *,
-    family: str,
-    group: str,
-    method: str,
     description: str,
-    source: str | None = None,
     title: str = "",
     subtitle: str = "",
     significant_title: str = "significant",
@@ -175,14 +185,10 @@ def effect_sizes(
 
     Parameters
     ----------
-    results : DataFrame
-        Published cells with ``significant`` (see :func:`localbias.ledger.tables.prepare`).
-    family : str
-        original | dimension | valence | india.
-    source : str, optional
-        Word list (all | human | gt) of the original tests.
+    cells : DataFrame
+        ``language``, ``test``, ``d``, ``p``, ``flags`` and ``significant`` (see
+        :func:`localbias.ledger.tables.prepare`).
     """
-    cells = _choose(results, family=family, group=group, method=method, source=source)
     table = cells.assign(language=_names(cells.language), weat=cells.test.map(_test_title))
     table = _sorted(table.sort_values("language", kind="stable"), "test", list(TESTS))
     return basic.heat_map(
@@ -202,20 +208,16 @@ def effect_sizes(
     )
 
 
-def models_compared(
-    results: pd.DataFrame,
-    *,
-    languages: Sequence[str],
-    method: str,
-    description: str,
-    source: str = "all",
-    title: str = "",
-    subtitle: str = "",
-) -> alt.TopLevelMixin:
-    """d of the six original tests for every model, language by language (WEATHub, Figures 4 and 18)."""
-    cells = _choose(results, family="original", method=method, source=source, language=list(languages))
-    cells = cells[cells.group != "fastText"]
-    groups = [g for g in ("XLM-R", "DistilmBERT", "IndicBERT", "monolingual") if g in set(cells.group)]
+def models_compared(cells: pd.DataFrame, *, description: str, title: str = "", subtitle: str = "") -> alt.TopLevelMixin:
+    """d of every test for every model, language by language (WEATHub, Figures 4 and 18).
+
+    Parameters
+    ----------
+    cells : DataFrame
+        ``language``, ``test``, ``group`` (of models), ``d`` and ``p`` of one method.
+    """
+    known = ["XLM-R", "DistilmBERT", "IndicBERT", "monolingual"]
+    groups = [*known, *sorted(set(cells.group) - set(known))]
     table = cells.assign(weat=cells.test.map(_test_title), language=_names(cells.language))
     table = _sorted(_sorted(table, "group", groups), "test", list(TESTS)).sort_values("language", kind="stable")
     return basic.dots(
@@ -234,19 +236,15 @@ def models_compared(
     )
 
 
-def atlas(
-    results: pd.DataFrame,
-    *,
-    family: str,
-    group: str,
-    description: str,
-    source: str | None = None,
-    title: str = "",
-    subtitle: str = "",
-) -> alt.TopLevelMixin:
-    """Every method beside every other: languages down, tests across, one panel a method (Figures 6–18)."""
+def atlas(cells: pd.DataFrame, *, description: str, title: str = "", subtitle: str = "") -> alt.TopLevelMixin:
+    """Every method beside every other: languages down, tests across, one panel a method (Figures 6–17).
+
+    Parameters
+    ----------
+    cells : DataFrame
+        ``language``, ``test``, ``method``, ``d``, ``p`` and ``significant`` of one model (and fastText).
+    """
     used = ["language", "weat", "method", "d", "p", "significant"]
-    cells = _choose(results, family=family, group=[group, "fastText"], source=source)
     table = cells.assign(language=_names(cells.language), weat=cells.test.map(lambda name: TESTS[name].number))
     table = _sorted(_sorted(table.sort_values("language", kind="stable"), "method", list(METHODS)), "test", list(TESTS))
     t.check(table, used, chart="atlas", description=description)
@@ -267,7 +265,8 @@ def atlas(
     )
     filled = base.mark_rect().encode(color=alt.Color(field="d", type="quantitative", scale=scale, legend=legend))
     dots = base.transform_filter("datum.significant").mark_point(size=6, filled=True, color=t.ON_LIGHT, opacity=0.9)
-    panel = alt.layer(filled, dots).properties(width=alt.Step(11), height=alt.Step(13))
+    wide = max(11, 6 * max(map(len, tests)) + 2)  # px: the numbers above stand free of each other
+    panel = alt.layer(filled, dots).properties(width=alt.Step(wide), height=alt.Step(13))
     chart = panel.facet(
         column=alt.Column(field="method", type="nominal", sort=methods, title=None),
         spacing=6,
@@ -275,17 +274,6 @@ def atlas(
     )
     note = f"{subtitle} · ● significant" if subtitle else "● significant"
     return t.finish(chart, description=description, title=title, subtitle=note, fluid=False)
-
-
-def _choose(results: pd.DataFrame, **wanted) -> pd.DataFrame:
-    chosen = pd.Series(True, index=results.index)
-    for column, value in wanted.items():
-        if value is not None:
-            chosen &= results[column].isin(value if isinstance(value, list) else [value])
-    if not chosen.any():
-        said = ", ".join(f"{k} {v}" for k, v in wanted.items() if v is not None)
-        raise BadTable("no published result to draw", expected=said, got="0 rows")
-    return results[chosen]
 
 
 def _names(codes: pd.Series) -> pd.Series:

@@ -2,9 +2,9 @@
 
 from localbias.ledger.assembly import Ledger, build, expected, switched, write_reference
 from localbias.ledger.claim import Claim, claims
+from localbias.ledger.figures import show_figures
 from localbias.ledger.finding import VERDICTS, Finding
 from localbias.ledger.sections import (
-    show_figures,
     show_integrity,
     show_ours_beside,
     show_printed,

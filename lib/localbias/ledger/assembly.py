@@ -155,12 +155,7 @@ def judge(claim: Claim, tables: dict[str, pd.DataFrame], settings: Settings, wit
 
 def select(table: pd.DataFrame, claim: Claim, settings: Settings, without: tuple[str, ...] = ()) -> pd.DataFrame:
     """The rows of a table that a claim speaks of."""
-    chosen = pd.Series(True, index=table.index)
-    for column, value in claim.select.items():
-        if column not in without:
-            value = settings.filled(value)
-            chosen &= table[column].isin(value if isinstance(value, list) else [value])
-    return table[chosen]
+    return t.choose(table, **{c: settings.filled(v) for c, v in claim.select.items() if c not in without})
 
 
 def absent(cells: pd.DataFrame, claim: Claim, settings: Settings) -> list[str]:

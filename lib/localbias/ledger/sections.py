@@ -8,13 +8,11 @@ from localbias import page
 from localbias.charts import ledger as charts
 from localbias.data import integrity
 from localbias.data.published import paper_tables, published_results, published_sensitivity
-from localbias.errors import unknown
 from localbias.ledger import tables
 from localbias.ledger.assembly import Ledger, switched
 from localbias.ledger.finding import VERDICTS
 from localbias.ledger.settings import Settings
 from localbias.ledger.view import MEANINGS
-from localbias.registry import INDIAN_LANGUAGES, WEATHUB_24
 
 NEEDED = (
     "This section needs the authors' result files (weathub/final_results), which are not at hand: neither in a mirror, "
@@ -105,108 +103,6 @@ def show_integrity() -> None:
     )
 
 
-def show_figures(settings: Settings, which: str = "all") -> None:
-    """The figures of WEATHub, redrawn from its published results.
-
-    Parameters
-    ----------
-    which : "all" | "main" | "none"
-        Every figure, those of the paper's body (1–5, 18 and Table 4), or none.
-    """
-    if which not in ("all", "main", "none"):
-        raise unknown("choice of figures", which, ("all", "main", "none"))
-    if which == "none":
-        page.say("Drawing the figures was switched off for this run.")
-        return
-    if not tables.published_available():
-        page.say(NEEDED)
-        return
-    held = tables.theirs(settings, ["results"])
-    results, rule = held["results"], f"significant: {settings.rule_words}"
-    model, method = settings.multilingual, settings.method
-    page.show(
-        charts.sensitivities(
-            held["sensitivity"],
-            title="Figure 1: sensitivity of ten methods",
-            subtitle="variance of pairwise cosine distances",
-            description="A heat map of sensitivity by language and method; the embedding layer is highest "
-            "nearly everywhere.",
-        )
-    )
-    page.show(
-        charts.translations(
-            results,
-            group=model,
-            method=method,
-            title="Figure 2: machine and human translations",
-            subtitle=f"{model}, {method}",
-            description="For each language the mean absolute effect size with machine and with "
-            "human translations, joined by a line.",
-        )
-    )
-    page.show(
-        charts.effect_sizes(
-            results,
-            family="original",
-            group=model,
-            method=method,
-            source=settings.source,
-            significant_title=rule,
-            title="Figure 3: the six original tests",
-            subtitle=f"{model}, {method}",
-            description="A heat map of effect sizes of six tests in 24 languages.",
-        )
-    )
-    others = [
-        c for c in WEATHUB_24 if c not in INDIAN_LANGUAGES and c in set(results[results.kind == "monolingual"].language)
-    ]
-    for title, languages in (
-        ("Figure 4: models compared, Indian languages", [c for c in INDIAN_LANGUAGES if c != "en"]),
-        ("Figure 18: models compared, other languages", others),
-    ):
-        page.show(
-            charts.models_compared(
-                results,
-                languages=languages,
-                method=method,
-                source=settings.source,
-                title=title,
-                subtitle=method,
-                description=f"Effect sizes of six tests by model, one panel for each of {len(languages)} languages.",
-            )
-        )
-    for family, title in (("dimension", "Figure 5: human-centred dimensions"), ("india", "Table 4: tests for India")):
-        page.show(
-            charts.effect_sizes(
-                results,
-                family=family,
-                group=model,
-                method=method,
-                significant_title=rule,
-                title=title,
-                subtitle=f"{model}, {method}",
-                description=f"A heat map of effect sizes: {title}, by language and test.",
-            )
-        )
-    if which == "main":
-        return
-    page.say("Figures 6–17 show the same tests for other methods and models: here all methods beside each other.")
-    for family, tests in (("original", "original tests"), ("dimension", "dimensions"), ("valence", "valence variants")):
-        for group in ("DistilmBERT", "XLM-R"):
-            page.show(
-                charts.atlas(
-                    results,
-                    family=family,
-                    group=group,
-                    source=settings.source if family == "original" else None,
-                    title=f"{tests.capitalize()}, {group}, every method",
-                    subtitle="numbers across are WEAT tests",
-                    description=f"Small heat maps, one a method, of effect sizes of the {tests} by language for "
-                    f"{group}.",
-                )
-            )
-
-
 def show_switches(settings: Settings, run: bool = True) -> pd.DataFrame:
     """How many verdicts each choice of ours changes; returns the table of all of them, empty unless ``run``."""
     if not run:
@@ -272,6 +168,17 @@ def show_ours_beside(ledger: Ledger) -> None:
         "with another verdict does not refute a claim: it says how far the claim carries.",
         n=len(table),
         same=int(same),
+    )
+    sides = {"published results": table.verdict, "our run": table.verdict_ours}
+    both = [table.assign(switch=side, verdict=held, changed=held != table.verdict) for side, held in sides.items()]
+    page.show(
+        charts.verdict_switches(
+            pd.concat(both, ignore_index=True),
+            title="The same claims on the published results and on our run",
+            subtitle="strong marks differ from the published results",
+            description="A grid of verdicts: claims down, the published results and our run across; marks of our run "
+            "that differ are strong.",
+        )
     )
     page.table(
         table,

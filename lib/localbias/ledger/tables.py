@@ -56,6 +56,20 @@ def prepare(cells: pd.DataFrame, settings: Settings) -> pd.DataFrame:
     return out
 
 
+def choose(cells: pd.DataFrame, **wanted: object) -> pd.DataFrame:
+    """The rows whose columns have the wanted value, or one of the wanted values."""
+    chosen = pd.Series(True, index=cells.index)
+    for column, value in wanted.items():
+        chosen &= cells[column].isin(value if isinstance(value, list) else [value])
+    return cells[chosen]
+
+
+def most(column: pd.Series) -> object:
+    """The value that a column has most often, the first by name of several; None for an empty one."""
+    counts = column.value_counts()
+    return min(counts[counts == counts.max()].index) if len(counts) else None
+
+
 def published_available() -> bool:
     """Whether the authors' result files can be had here."""
     return sources.available("weathub/final_results/")
@@ -177,8 +191,11 @@ def _cells(table: pd.DataFrame) -> pd.DataFrame:
         p=table.get("p_strict", table["p_value"]),
         group=[model_group(m) for m in table["model"]],
         family=table["test"].map(family),
+        flags=table.get("flags", ""),
     )
-    keep = ["language", "test", "method", "model", "source", "dataset", "protocol", "group", "family", "d", "p"]
+    keep = [
+        "language", "test", "method", "model", "source", "dataset", "protocol", "group", "family", "d", "p", "flags",
+    ]  # fmt: skip
     published = ~out["clean"].astype(bool) if "clean" in out else True
     return out.loc[out.d.notna() & out.p.notna() & published, keep]
 
