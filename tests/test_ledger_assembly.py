@@ -14,7 +14,7 @@ from localbias.errors import BadTable, LocalBiasError, UnknownName
 from localbias.ledger import assembly as b
 from localbias.ledger import tables, view
 from localbias.ledger.claim import read_claims
-from localbias.ledger.finding import VERDICTS
+from localbias.ledger.finding import HOLDS, VERDICTS, Finding
 
 S = ledger.Settings()
 
@@ -126,9 +126,25 @@ def test_our_run_says_with_which_model_and_words_it_speaks():
 
 def test_a_stand_in_model_takes_the_multilingual_place():
     shared, single = "multilingual-e5-small", "all-minilm-l6-v2"
-    pair = pd.concat([own(shared, ("en", "de", "th")), own(single, ("en", "de", "th"), effect_size=1.5)])
+    pair = pd.concat([own(shared, ("ko", "de", "th")), own(single, ("ko", "de", "th"), effect_size=1.5)])
     finding, speaks = b.on_ours(ledger.claims()["mono-larger"], tables.ours(S, {"a": pair}), S)
     assert finding.value == pytest.approx(0.5) and "other model" in speaks
+
+
+def test_one_model_speaks_for_our_run_and_english_is_left_out_of_the_original_tests():
+    mixed = pd.concat([own("multilingual-e5-small", ("zh", "te", "ur", "en")), own("all-minilm-l6-v2", ("en",))])
+    finding, speaks = b.on_ours(ledger.claims()["te-zh-several"], tables.ours(S, {"a": mixed}), S)
+    assert "minilm" not in speaks and "e5-small" in speaks
+    assert "en" not in set(tables.ours(S, {"a": mixed})["results"].language)
+
+
+def test_what_a_claim_that_holds_rests_on():
+    held = ledger.claims()
+    sure, bare = Finding(HOLDS, "", low=0.1, high=0.2), Finding(HOLDS, "", p=0.03)
+    assert b.support(sure, held["mono-larger"], S) == "beyond chance" == b.support(bare, held["sensitivity-last"], S)
+    assert b.support(bare, held["human-larger-korean"], S) == "as described"  # tests of one language
+    assert b.support(bare, held["prompts-total"], S) == "count"
+    assert b.support(Finding("holds in part", "", low=0.1), held["mono-larger"], S) == ""
 
 
 def test_without_the_published_files_verdicts_come_from_the_reference(monkeypatch):
@@ -212,6 +228,7 @@ def a_ledger():
                 "published": "5",
                 "reading": "",
                 "verdict": v,
+                "support": "beyond chance" if v == "holds" else "",
                 "figure": "d -0.5",
                 "value": 0.1,
                 "low": np.nan,

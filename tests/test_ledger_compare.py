@@ -46,7 +46,14 @@ def test_paired_takes_the_mean_of_several_right_sides():
     rows = [("ar", "monolingual", 1.0), ("ar", "XLM-R", 0.2), ("ar", "DistilmBERT", 0.4)]
     table = pd.concat([cells([(c, d, 0.5)], group=g) for c, g, d in rows])
     found = compare.paired(table, S, by="group", left="monolingual", right=["XLM-R", "DistilmBERT"], wording="every")
-    assert found.value == pytest.approx(0.7)
+    assert found.value == pytest.approx(0.7) and np.isnan(found.p)  # one language, one test: nothing to test
+
+
+def test_the_sign_test_of_one_language_is_over_its_tests():
+    rows = [("ko", f"weat{i}", side, d) for i in (1, 2, 6, 7, 8, 9) for side, d in (("human", 0.6), ("gt", 0.4))]
+    table = pd.concat([cells([(c, test, d, 0.5)], source=side) for c, test, side, d in rows])
+    found = compare.paired(table, S, by="source", left="human", right="gt", wording="every", unit="test")
+    assert found.verdict == "holds" and found.p == pytest.approx(2 * 0.5**6) and "over 6 tests" in found.chance
 
 
 def test_two_languages_are_too_few_for_a_general_claim():
@@ -164,6 +171,13 @@ def test_the_same_within_a_threshold():
     assert compare.opposite(models(0.9, 0.5), Settings(same=0.5), **args).verdict == "holds"
 
 
+def test_the_same_results_under_two_names_count_once():
+    twin = models(0.9, 0.5).query("group == 'XLM-R'").assign(group="DistilmBERT")
+    args = {"left": "monolingual", "right": ["XLM-R", "DistilmBERT"], "same": True}
+    found = compare.opposite(pd.concat([models(0.9, 0.5), twin]), S, **args)
+    assert found.n == 1 and "DistilmBERT: the same results again" in found.figure
+
+
 def test_agreeing_models_more_than_elsewhere():
     rows = []
     for language, signs in (("bn", [(1, 1), (1, 1)]), ("hi", [(1, -1), (1, 1)])):
@@ -176,6 +190,7 @@ def test_agreeing_models_more_than_elsewhere():
     assert compare.agreeing(table, S, language="bn").verdict == "holds"
     assert compare.agreeing(table, S, language="hi").verdict == "not supported"
     assert compare.agreeing(table, S, language="hi").value == 0.5
+    assert compare.agreeing(table[table.group == "XLM-R"], S, language="bn").verdict == "cannot tell"
 
 
 def test_versus_asks_only_of_the_tests_that_are_significant_here():
@@ -189,4 +204,5 @@ def test_versus_asks_only_of_the_tests_that_are_significant_here():
     ]
     found = compare.versus(cells(rows), S, language="hi")
     assert found.value == pytest.approx(1 / 3) and found.figure.startswith("weat23 in hi")
+    assert found.verdict == "holds in part"  # never more: weat23 was chosen because Hindi has it
     assert compare.versus(cells(rows[1:2]), S, language="hi").verdict == "cannot tell"

@@ -14,13 +14,14 @@ from localbias.files import project_root, replacing
 from localbias.ledger import tables as t
 from localbias.ledger.claim import PAGES, Claim, claims
 from localbias.ledger.counts import cannot_tell
-from localbias.ledger.finding import VERDICTS, Finding
+from localbias.ledger.finding import HOLDS, VERDICTS, Finding, languages
 from localbias.ledger.settings import Settings
 
 REFERENCE = "data/reference/ledger.csv"
 EXPECTED = "data/reference/ledger_expected.csv"
 PUBLISHED = (
-    "id", "paper", "section", "topic", "claim", "page", "data", "published", "reading", "verdict", "figure", "value",
+    "id", "paper", "section", "topic", "claim", "page", "data", "published", "reading", "verdict", "support", "figure",
+    "value",
     "low", "high", "p", "chance", "n", "rule", "flagged_cells", "verdict_unflagged", "figure_unflagged",
 )  # fmt: skip
 """Columns that depend on the published files alone; :data:`REFERENCE` holds these."""
@@ -110,7 +111,8 @@ def _published(claim: Claim, theirs: dict, settings: Settings) -> tuple[dict, pd
     chosen = select(cells, claim, settings) if cells is not None else pd.DataFrame()
     flagged = len(chosen) - len(integrity.without(chosen)) if "flags" in chosen else 0
     row = {name: getattr(used, name) for name in ("verdict", "figure", "value", "low", "high", "p", "chance", "n")}
-    row |= {"data": describe(chosen, claim), "rule": settings.rule_words if claim.by_rule else "",
+    row |= {"support": support(used, claim, settings), "data": describe(chosen, claim),
+            "rule": settings.rule_words if claim.by_rule else "",
             "flagged_cells": flagged, "verdict_unflagged": clean.verdict, "figure_unflagged": clean.figure,
             "computed": "here"}  # fmt: skip
     return row, used.evidence
@@ -122,7 +124,7 @@ def _reference() -> pd.DataFrame:
     if not file.is_file():
         raise BadTable("the reference ledger is missing", expected=REFERENCE, got="no such file",
                        todo="run `python -m localbias.ledger` where the published files are at hand")  # fmt: skip
-    text = ["figure", "chance", "rule", "figure_unflagged", "data", "published", "reading"]
+    text = ["support", "figure", "chance", "rule", "figure_unflagged", "data", "published", "reading"]
     return pd.read_csv(file, dtype={"page": str}).set_index("id").fillna(dict.fromkeys(text, ""))
 
 
@@ -132,6 +134,20 @@ def _from_reference(key: str) -> dict:
         raise BadTable("the reference ledger does not know a claim", expected="a row for each claim", got=key,
                        where=REFERENCE, todo="run `python -m localbias.ledger` on the published files")  # fmt: skip
     return {k: v for k, v in held.loc[key].items() if k in PUBLISHED}
+
+
+def support(finding: Finding, claim: Claim, settings: Settings) -> str:
+    """What a verdict "holds" rests on; empty for the others.
+
+    "count" of prompts; "beyond chance": an interval or a test with languages as its unit; "as described": the
+    cells are as claimed, but they are of one or two languages, or no test over languages excludes chance.
+    """
+    if finding.verdict != HOLDS:
+        return ""
+    if claim.table == "counts":
+        return "count"
+    over_languages = finding.p < settings.alpha and claim.test != "compare.paired"
+    return "beyond chance" if np.isfinite(finding.low) or over_languages else "as described"
 
 
 # --- one claim on one set of tables -----------------------------------------------------------
@@ -176,7 +192,8 @@ def describe(cells: pd.DataFrame, claim: Claim) -> str:
     if cells.empty:
         return "no published cell"
     if claim.table == "sensitivity":
-        return f"published variances of DistilmBERT and fastText: {cells.language.nunique()} languages"
+        return (f"published variances of fastText and of a model that the files do not name (taken as DistilmBERT): "
+                f"{cells.language.nunique()} languages")  # fmt: skip
     names = {c: list(dict.fromkeys(cells[c])) for c in ("group", "method", "source", "test", "language")}
     parts = [", ".join(held) if len(held) < 7 else f"{len(held)} {kind}s" for kind, held in names.items()]
     return f"{len(cells)} published cells: " + "; ".join(parts)
@@ -203,7 +220,8 @@ def on_ours(claim: Claim, our: dict[str, pd.DataFrame], settings: Settings) -> t
     cells = select(stand_in, claim, settings, () if compares else ("group",))
     if cells.empty:
         return None, "our run has no such cells"
-    finding = judge(claim, {"results": _one_model(cells, compares)}, settings, () if compares else ("group",))
+    cells = _one_model(cells, compares)
+    finding = judge(claim, {"results": cells}, settings, () if compares else ("group",))
     return finding, _speaks(sorted(set(cells.model)), cells, absent(cells, claim, settings))
 
 
@@ -229,8 +247,7 @@ def _speaks(models: list[str], cells: pd.DataFrame, lacking: list[str]) -> str:
         sets = set(cells.dataset)
         parts.append("other words (starter lexicon)" if "starter" in sets else "same words")
     if "language" in cells:
-        n = cells.language.nunique()
-        parts.append(f"{n} language{'s' if n > 1 else ''}")
+        parts.append(languages(cells.language.nunique()))
     if lacking:
         parts.append(f"without {', '.join(lacking)}")
     return "; ".join(parts)

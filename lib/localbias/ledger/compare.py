@@ -22,6 +22,7 @@ from localbias.ledger.finding import (
     PART,
     Finding,
     chance_of,
+    languages,
     meets,
     resampled,
     sign_test,
@@ -47,7 +48,7 @@ def paired(
     above 0 and the sign test over languages is below alpha, and in part when the mean and most units point
     that way. "every" holds when the share of units with a positive difference reaches
     :attr:`Settings.every`, and in part where "most" would hold (with fewer than three languages: when most
-    units point that way).
+    units point that way). p is the sign test over languages, or over units where there is one language.
     """
     right = [right] if isinstance(right, str) else list(right)
     away = {by, "group"} if by == "kind" else {by}
@@ -64,9 +65,10 @@ def paired(
     per_language = cells.groupby(level="language")["difference"].mean()
     value, ahead = float(per.mean()), int((per > 0).sum())
     low, high = resampled(per_language, np.ones(len(per_language)), settings)
-    p = sign_test(per_language)
     if wording != "every" and len(per_language) < LEAST_LANGUAGES:
-        return cannot_tell(cells.reset_index(), settings, reason=f"only {len(per_language)} languages to compare")
+        return cannot_tell(cells.reset_index(), settings, reason=f"only {languages(len(per_language))} to compare")
+    tested, of = (per_language, "language") if len(per_language) > 1 else (per, "test")
+    p = sign_test(tested) if len(tested) > 1 else np.nan
     beyond = low > 0 and p < settings.alpha
     if wording == "every":
         partly = beyond if np.isfinite(low) else ahead / len(per) > settings.most
@@ -82,7 +84,7 @@ def paired(
         low,
         high,
         p,
-        f"{len(per) / 2:g} of {len(per)}",
+        f"{len(per) / 2:g} of {len(per)}" + (f"; sign test over {len(tested)} {of}s" if len(tested) > 1 else ""),
         len(per),
         cells.reset_index(),
     )
@@ -149,7 +151,7 @@ def consistent(table: pd.DataFrame, settings: Settings, *, by: str, column: str)
     wide = table.pivot_table(index="language", columns=by, values=column).dropna()
     m, n = wide.shape
     if m < LEAST_LANGUAGES or n < 2:
-        return cannot_tell(table, settings, reason=f"only {m} languages have every {by}")
+        return cannot_tell(table, settings, reason=f"only {languages(m)} with every {by}")
     ranks = wide.rank(axis=1).to_numpy()
 
     def agreement(rows):
@@ -246,7 +248,7 @@ def alike(table: pd.DataFrame, settings: Settings, *, left: str, right: str, by:
         return cannot_tell(table, settings, reason=f"no results for {left} beside {right}")
     both = wide[[left, right]].dropna()
     if len(both) < 5:
-        return cannot_tell(table, settings, reason=f"only {len(both)} languages have {left} and {right}")
+        return cannot_tell(table, settings, reason=f"only {languages(len(both))} with {left} and {right}")
     value, p = (float(v) for v in spearmanr(both[left], both[right]))
     drawn = np.random.default_rng(settings.seed).integers(0, len(both), (settings.n_resamples, len(both)))
     ranks = [_ranked(both[side].to_numpy()[drawn]) for side in (left, right)]
@@ -277,11 +279,14 @@ def opposite(
 ) -> Finding:
     """Does one model's d have the opposite sign of the others' (``same``: hardly differ), test by test?
 
+    Right sides with the same results as one before them are one result, and count once.
     Opposite holds when signs differ in every test and both sides are significant, in part when any sign
     does. ``same`` holds when every difference is at most :attr:`Settings.same`, in part when most are.
     """
     cells = table.pivot_table(index=["language", "test"], columns=by, values=["d", "significant"], aggfunc="first")
     sides = [r for r in right if ("d", r) in cells]
+    copies = [b for i, b in enumerate(sides) if any(cells["d", a].equals(cells["d", b]) for a in sides[:i])]
+    sides = [r for r in sides if r not in copies]
     if ("d", left) not in cells or not sides:
         return cannot_tell(table, settings, reason=f"no cells for {left} beside {' or '.join(right)}")
     rows = []
@@ -306,12 +311,13 @@ def opposite(
     if not rows:
         return cannot_tell(table, settings, reason=f"no test has both {left} and {' or '.join(sides)}")
     evidence = pd.DataFrame(rows)
+    once = f"; {', '.join(copies)}: the same results again, not counted" if copies else ""
     if same:
         met = evidence.difference <= settings.same
         verdict = HOLDS if met.all() else PART if met.mean() > settings.most else NOT
         figure = (
             f"{met.sum()} of {len(met)} comparisons differ by at most {settings.same:g}; "
-            f"largest difference {evidence.difference.max():.2f}"
+            f"largest difference {evidence.difference.max():.2f}{once}"
         )
         return Finding(verdict, figure, float(met.mean()), n=len(met), evidence=evidence)
     sure = (evidence.opposite & evidence["both significant"]).all()
@@ -319,7 +325,7 @@ def opposite(
     values = "; ".join(f"{r['test']} {left} {r['d left']:+.2f}, {r['right']} {r['d right']:+.2f}" for r in rows[:4])
     return Finding(
         verdict,
-        f"opposite sign in {evidence.opposite.sum()} of {len(rows)} ({values})",
+        f"opposite sign in {evidence.opposite.sum()} of {len(rows)} ({values}){once}",
         float(evidence.opposite.mean()),
         chance=f"{len(rows) / 2:g} of {len(rows)}",
         n=len(rows),
@@ -333,6 +339,8 @@ def agreeing(table: pd.DataFrame, settings: Settings, *, language: str, by: str 
     Holds when every test agrees, in part when this language agrees more often than the mean language.
     """
     wide = table.pivot_table(index=["language", "test"], columns=by, values="d").dropna()
+    if wide.shape[1] < 2:
+        return cannot_tell(table, settings, reason="there is one model, which cannot disagree")
     if language not in wide.index.get_level_values("language"):
         return cannot_tell(table, settings, reason=f"no test of {language} has every model")
     signs = np.sign(wide)
@@ -356,7 +364,8 @@ def versus(table: pd.DataFrame, settings: Settings, *, language: str, of: str = 
     """Are the tests that are ``of`` in one language rarer in the others?
 
     ``value`` is the share of the other languages' cells, in those tests, that are ``of``; its interval is
-    over languages. Holds when it lies below :attr:`Settings.every`, in part when the share does.
+    over languages. In part when the share lies below :attr:`Settings.every`, never more: tests that were
+    chosen because they are ``of`` in one language are so less often elsewhere even where nothing differs.
     """
     met = meets(table, of)
     tests = sorted(table.loc[met & (table.language == language), "test"])
@@ -367,7 +376,7 @@ def versus(table: pd.DataFrame, settings: Settings, *, language: str, of: str = 
     by = same.groupby(others.language).agg(["sum", "size"])
     value = float(same.mean())
     low, high = resampled(by["sum"], by["size"], settings)
-    verdict = HOLDS if high < settings.every else PART if value < settings.every else NOT
+    verdict = PART if value < settings.every else NOT
     figure = f"{', '.join(tests)} in {language}; elsewhere {same.sum()} of {len(same)} such cells"
     return Finding(
         verdict,
@@ -376,6 +385,7 @@ def versus(table: pd.DataFrame, settings: Settings, *, language: str, of: str = 
         low,
         high,
         n=len(by),
-        chance=f"{chance_of(of, settings) * len(same):.1f} of {len(same)} cells",
+        chance=f"{chance_of(of, settings) * len(same):.1f} of {len(same)} cells; fewer than in {language} in any case, "
+        f"because the tests were chosen there",
         evidence=table[table.test.isin(tests)],
     )

@@ -81,7 +81,8 @@ def each(
         f"{of}: {counts}",
         float(passed.mean()),
         n=len(by),
-        chance=f"all {len(by)} by luck: {luck:.2g}",
+        chance=f"{'each' if len(by) > 1 else 'it'} has so many by luck with probability {luck:.2g} (as if cells were "
+        "independent)",
         evidence=table.assign(met=met),
     )
 
@@ -225,7 +226,8 @@ def beyond_guessing(
     ``sizes`` are the numbers of prompts of a template; half of them are disambiguated.
     """
     reach = ", ".join(f"±{guesser(n // 2, seeds):.2f} on a template of {n} prompts" for n in sizes)
-    return cannot_tell(table, settings, reason=reason, chance=f"an unbiased guesser reaches {reach}")
+    chance = f"a guesser who picks one of the three options at random reaches {reach}"
+    return cannot_tell(table, settings, reason=reason, chance=chance)
 
 
 def guesser(n: int, seeds: int = 50, options: int = 3) -> float:
@@ -265,8 +267,8 @@ def matching(table: pd.DataFrame, settings: Settings) -> Finding:
     read = table[table.status == "printed"]
     if read.empty:
         reason = (
-            f"the printed tables could not be consulted: {len(table)} cells that they are said to show are listed "
-            "from the result files, none of them checked"
+            f"the printed tables could not be consulted: the {len(table)} cells that they may show are listed from the "
+            "result files, none of them checked"
         )
         return cannot_tell(table, settings, reason=reason)
     same = read.matches

@@ -92,6 +92,11 @@ def resampled(numerator: Sequence[float], denominator: Sequence[float], settings
     return float(low), float(high)
 
 
+def languages(n: int) -> str:
+    """A number of languages in words: "1 language", "2 languages"."""
+    return f"{n} language{'' if n == 1 else 's'}"
+
+
 def sign_test(differences: Sequence[float]) -> float:
     """Two-sided sign test; ties are left out, no untied pair gives 1.
 

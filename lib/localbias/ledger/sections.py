@@ -23,14 +23,18 @@ NEEDED = (
 
 def show_summary(ledger: Ledger) -> None:
     """The ledger in a sentence, which the start page repeats, and what the verdicts mean."""
-    n = ledger.counts
+    n, rests = ledger.counts, ledger.table["support"].value_counts()
     page.finding(
         "ledger",
-        "Of {n} empirical claims of the two papers, {holds} hold on the authors' own published results, {part} hold in "
-        "part, {no} are not supported, and {unknown} cannot be told from what is published.",
+        "Of {n} empirical claims of the two papers, {holds} hold on the authors' own published results ({sure} beyond "
+        "chance, {described} as descriptions of cells too few to exclude it, {counts} as counts of prompts), {part} "
+        "hold in part, {no} are not supported, and {unknown} cannot be told from what is published.",
         page="08-ledger",
         n=len(ledger.table),
         holds=n["holds"],
+        sure=rests.get("beyond chance", 0),
+        described=rests.get("as described", 0),
+        counts=rests.get("count", 0),
         part=n["holds in part"],
         no=n["not supported"],
         unknown=n["cannot tell"],
@@ -43,8 +47,13 @@ def show_summary(ledger: Ledger) -> None:
             "`filbbq/templates`.",
             n=len(ledger.missing),
         )
-    mine = ledger.table[ledger.table.verdict_ours != ""]
+    mine = _spoken(ledger)
     page.say("Our own run can speak to {n} of them, mostly with another model: each row says which.", n=len(mine))
+
+
+def _spoken(ledger: Ledger) -> pd.DataFrame:
+    """The claims on which our run gives a verdict."""
+    return ledger.table[~ledger.table.verdict_ours.isin(["", "cannot tell"])]
 
 
 def show_units(ledger: Ledger) -> None:
@@ -157,7 +166,7 @@ def show_printed() -> None:
 
 def show_ours_beside(ledger: Ledger) -> None:
     """Verdicts on our run beside those on the published results, for the claims it can speak to."""
-    table = ledger.table[ledger.table.verdict_ours != ""]
+    table = _spoken(ledger)
     if table.empty:
         page.say("No page of this book has been run yet whose tables speak to a claim.")
         return
@@ -186,9 +195,9 @@ def show_ours_beside(ledger: Ledger) -> None:
         caption="Ours beside theirs",
         columns={
             "claim": "claim",
-            "verdict": "published results",
+            "verdict": "theirs",
+            "verdict_ours": "ours",
             "figure": "their figure",
-            "verdict_ours": "our run",
             "figure_ours": "our figure",
             "speaks": "it speaks of",
         },

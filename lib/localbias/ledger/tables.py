@@ -13,7 +13,7 @@ from localbias.data import integrity, sources
 from localbias.data.published import check_printed, paper_tables, published_results, published_sensitivity, rho
 from localbias.files import project_root, results_dir
 from localbias.ledger.settings import Settings
-from localbias.registry import DIMENSION_TESTS, INDIA_TESTS, MODELS, TESTS
+from localbias.registry import DIMENSION_TESTS, INDIA_TESTS, MODELS, TESTS, WEATHUB_24
 from localbias.weat.inference import adjust, paper_rule
 
 P_FLOOR = 0.0005
@@ -163,6 +163,7 @@ def ours(settings: Settings, tables: dict[str, pd.DataFrame] | None = None) -> d
     if cells:
         cells = pd.concat(cells, ignore_index=True)
         cells = cells.drop_duplicates(["language", "test", "method", "model", "source", "dataset", "protocol"])
+        cells = cells[(cells.family != "original") | cells.language.isin(WEATHUB_24)]  # theirs have no English there
         out["results"] = prepare(cells, settings)
     heuristics = [t for t in tables.values() if set(t.columns) >= _RHO]
     if heuristics:

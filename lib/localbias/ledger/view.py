@@ -24,11 +24,17 @@ from localbias.ledger.tables import result_tables
 MARKS = {"holds": "●", "holds in part": "◐", "not supported": "○", "cannot tell": "?"}
 """A sign for each verdict, so that none is told by colour alone."""
 MEANINGS = {
-    "holds": "the figures are as claimed, and chance or a single language does not explain them",
+    "holds": "the figures are as claimed; a claim about languages in general also beyond what chance gives",
     "holds in part": "the figures point the claimed way, but not everywhere, or not beyond what chance gives",
     "not supported": "the figures do not point the claimed way",
     "cannot tell": "what would be needed is not published, not at hand, or too little",
 }
+SUPPORT = {
+    "count": "a count, which no chance enters",
+    "beyond chance": "an interval or a test with languages as its unit",
+    "as described": "cells that are as claimed, too few or of too few languages for chance to be excluded",
+}
+"""What a claim that holds rests on."""
 COLOURS = {"holds": "#12917a", "holds in part": "#2f78c4", "not supported": "#d9700d", "cannot tell": "#7b8590"}
 ROWS = 12
 """Rows of evidence that a page shows for a claim."""
@@ -111,11 +117,12 @@ def _facts(row, link: bool) -> list[tuple[str, str]]:
     stem = PAGES[row.page]
     clean = f"{row.verdict_unflagged}: {row.figure_unflagged}" if row.flagged_cells else ""
     ours = f"{_text(row.verdict_ours)}: {_text(row.figure_ours)}" if row.verdict_ours else ""
-    ours += _interval(row.low_ours, row.high_ours) if ours else ""
+    ours += _interval(row, "_ours") if ours else ""
     return [
         ("as published", _text(row.published)),
-        ("recomputed", _text(row.figure) + _interval(row.low, row.high) + _p(row.p) + here),
+        ("recomputed", _text(row.figure) + _interval(row, "") + _p(row.p) + here),
         ("chance alone", _text(row.chance)),
+        ("rests on", _text(SUPPORT.get(row.support, ""))),
         ("judged on", _text(row.data)),
         ("counted as significant", _text(row.rule)),
         ("without flagged cells", _text(clean)),
@@ -126,10 +133,12 @@ def _facts(row, link: bool) -> list[tuple[str, str]]:
     ]
 
 
-def _interval(low: float, high: float) -> str:
+def _interval(row, whose: str) -> str:
+    low, high = getattr(row, f"low{whose}"), getattr(row, f"high{whose}")
     if not np.isfinite([low, high]).all():
         return ""
-    return _text(f"; interval over languages {low:.2f} … {high:.2f}")
+    what = "interval over languages" if row.paper == "WEATHub" else "middle of the scores"
+    return _text(f"; {what} {low:.2f} … {high:.2f}")
 
 
 def _p(p: float) -> str:
