@@ -38,7 +38,7 @@ def all_charts() -> dict:
     say = {"description": DESCRIPTION}
     ends = {"low": "low", "high": "high", "colour": "kind"} | say
     return {
-        "heat_map": charts.heat_map(one.iloc[1:], "test", "language", "d", significant="significant", **say),
+        "heat_map": charts.heat_map(one.iloc[1:], "test", "language", "d", significant="significant", cell=120, **say),
         "wide": charts.heat_map(
             pd.DataFrame([(n, f"weat{i}", i / 10 - 1.2) for n in NAMES for i in range(26)], columns=["l", "t", "d"]),
             "t", "l", "d", **say,

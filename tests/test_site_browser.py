@@ -172,6 +172,18 @@ def test_a_live_chart_keeps_name_and_role_and_fits_the_page(site, browser):
                 assert abs(width - room) <= 2
 
 
+def test_a_live_chart_keeps_the_room_that_it_needs_on_a_phone(site, browser):
+    """Narrower, its columns would run together and the marks stand in their neighbours' cells."""
+    with Visit(browser, viewport=PHONE) as visit:
+        page = visit.open(chart_page(site))
+        wake_all(page)
+        told = page.evaluate("""[...document.querySelectorAll('figure.lb-fluid')].map(f => [
+            f.querySelector('svg.marks').getBoundingClientRect().width,
+            JSON.parse(f.querySelector('script[type="application/json"]').textContent).usermeta.least])""")
+        assert any(least > PHONE["width"] for _, least in told)
+        assert [(width, least) for width, least in told if width < least - 2] == []
+
+
 def test_with_scripts_off_the_pictures_stay(site, browser):
     with Visit(browser, java_script_enabled=False) as visit:
         page = visit.open(chart_page(site))

@@ -3,7 +3,7 @@
   "use strict";
 
   const BUNDLE = new URL("vega-bundle.js", document.currentScript.src).href;
-  const LEAST_WIDTH = 320; // px; narrower boxes scroll
+  const LEAST_WIDTH = 320; // px; narrower boxes scroll, as do those narrower than a chart says it needs
   const OPTIONS = {
     actions: { export: { svg: true, png: true }, source: false, compiled: false, editor: false },
     i18n: { CLICK_TO_VIEW_ACTIONS: "Save this chart", SVG_ACTION: "Save as SVG", PNG_ACTION: "Save as PNG" },
@@ -30,7 +30,7 @@
   async function draw(figure) {
     const box = boxOf(figure);
     const spec = JSON.parse(figure.querySelector('script[type="application/json"]').textContent);
-    if (figure.classList.contains("lb-fluid")) spec.width = Math.max(LEAST_WIDTH, box.clientWidth);
+    if (figure.classList.contains("lb-fluid")) spec.width = Math.max(LEAST_WIDTH, spec.usermeta.least, box.clientWidth);
     const target = document.createElement("div");
     target.className = "lb-live";
     target.hidden = true;

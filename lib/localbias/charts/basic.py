@@ -139,14 +139,15 @@ def heat_map(
                         xOffset=p.corner(cell),
                     )
                 )
-    fluid = cell * len(across) + 7 * max(map(len, down)) <= t.WIDTH
+    least = cell * len(across) + 7 * max(map(len, down))
+    fluid = least <= t.WIDTH
     chart = alt.layer(*layers).properties(height=alt.Step(t.STEP))
     if not fluid:
         chart = chart.properties(width=alt.Step(cell))
     if significant:
         note = f"● {significant_title}"
         subtitle = f"{subtitle} · {note}" if subtitle else note
-    return t.finish(chart, description=description, title=title, subtitle=subtitle, fluid=fluid)
+    return t.finish(chart, description=description, title=title, subtitle=subtitle, fluid=fluid, least=least)
 
 
 def intervals(

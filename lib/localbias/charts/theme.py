@@ -269,12 +269,13 @@ def colours(names: Sequence[str], palette: Sequence[str] | None, *, chart: str) 
     return alt.Scale(domain=list(names), range=palette[: len(names)])
 
 
-def finish(chart, *, description: str, title: str = "", subtitle: str = "", fluid: bool = True):
+def finish(chart, *, description: str, title: str = "", subtitle: str = "", fluid: bool = True, least: int = 0):
     """Title, description and sizing that every chart gets.
 
-    A ``fluid`` chart (one view, no facets) takes the width of the page when it is live.
+    A ``fluid`` chart (one view, no facets) takes the width of the page when it is live; where the page is
+    narrower than ``least`` px, it scrolls.
     """
-    chart = chart.properties(description=description, usermeta={"fluid": bool(fluid)})
+    chart = chart.properties(description=description, usermeta={"fluid": bool(fluid), "least": least})
     if title or subtitle:
         chart = chart.properties(
             title=alt.TitleParams(text=title or " ", **({"subtitle": subtitle} if subtitle else {}))
