@@ -130,7 +130,7 @@ def test_bounds_meet_as_asked(n_x, n_y, shift):
     assert p.converged
     for bounded in (p.at_least, p.above):
         tail = min(p.at_least.low, 1 - p.above.high)
-        assert bounded.high - bounded.low <= max(0.01 * tail, 1e-6)
+        assert bounded.high - bounded.low <= max(0.01 * tail, 1e-9)
         assert 0 <= bounded.low <= bounded.value <= bounded.high <= 1
     assert p.at_least.value >= p.above.value
 
@@ -149,6 +149,18 @@ def test_small_sets_by_both_ways_when_the_count_is_known():
     assert p.at_least.value == pytest.approx(1 / comb(28, 14), rel=1e-12) and p.above.value == 0.0
     q = exact_p(values[14:], values[:14], max_half=0)
     assert q.at_least.low <= 1 / comb(28, 14) <= q.at_least.high < 1e-6
+
+
+@pytest.mark.parametrize("shift", [0.9, 1.2, -1.2])
+def test_a_small_p_of_the_lattice_is_within_one_per_cent_of_the_complete_count(shift):
+    """15 + 15 are 155,117,520 splits, which enumeration counts one by one."""
+    x, y = drawn(5, 15, 15, shift)
+    counted, bounded = exact_p(x, y, max_half=2**20), exact_p(x, y, max_half=0)
+    assert (counted.method, bounded.method) == ("enumeration", "shift")
+    for one, other in ((counted.at_least, bounded.at_least), (counted.at_most, bounded.at_most)):
+        assert other.low <= one.value <= other.high
+    assert 1e-7 < counted.two_sided.value < 1e-2
+    assert bounded.two_sided.value == pytest.approx(counted.two_sided.value, rel=0.01)
 
 
 def test_p_is_never_zero_and_the_observed_split_counts():

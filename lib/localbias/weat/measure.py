@@ -61,7 +61,7 @@ class WeatResult:
 
 def weat_test(
     x: np.ndarray, y: np.ndarray, a: np.ndarray, b: np.ndarray, alternative: str = "greater", *,
-    words: Mapping[str, Sequence[str]] | None = None, where: str = "", rtol: float = 0.01, atol: float = 1e-6,
+    words: Mapping[str, Sequence[str]] | None = None, where: str = "", rtol: float = 0.01, atol: float = 1e-9,
 ) -> WeatResult:  # fmt: skip
     """Word Embedding Association Test (Caliskan et al. 2017; WEATHub, section 3.1).
 
