@@ -76,6 +76,68 @@ def test_minus_one_of_a_model_is_the_lowest_value_of_its_distribution():
     assert (outliers.lowest_possible(never)["one_run"] == 0).all()
 
 
+def test_minus_one_anywhere_and_in_small_templates():
+    # a coin at every prompt: one run of k answers scores −1 with probability 2^−k, independently in each template
+    small, large = made.prompts(2, 1), made.prompts(1, 4)
+    large = large.assign(template="L", prompt_id=large["prompt_id"] + 100)
+    lowest = outliers.lowest_possible(made.with_probabilities(pd.concat([small, large]), 0.5, 0.5, 0.0), seeds=2)
+    any_of_two = {4: 1 - (1 - 2**-4) ** 2, 16: 1 - (1 - 2**-16) ** 2}
+    every = outliers.anywhere(lowest, seeds=2)
+    for condition in ("ambig", "disambig"):
+        row = every.loc[condition]
+        assert row["templates"] == 3
+        assert row["any"] == pytest.approx(1 - (1 - any_of_two[4]) ** 2 * (1 - any_of_two[16]))
+        assert row["points"] == pytest.approx(2 * (2 * 2**-4 + 2**-16))
+    assert (lowest["score"] == 0).all()
+    facts = report.lowest_facts(report.labelled(outliers.lowest_possible(
+        made.with_probabilities(pd.concat([small, large]), 0.5, 0.5, 0.0), seeds=50), small), 50)
+    # fifty runs of four coins: 1 − (15/16)^50 = 0.960…; of sixteen: 50/65536 = 0.00076
+    assert (facts["few"], facts["templates"], facts["k"]) == (2, 3, 6)
+    assert "With 4 prompts" in facts["in_small"] and facts["in_small"].count("probability 96% (") == 2
+    assert "the other 1, with 16 prompts or more, the highest probability is less than 0.1% (L)" in facts["in_large"]
+    alone = outliers.lowest_possible(made.with_probabilities(large, 0.5, 0.5, 0.0))
+    assert report.lowest_facts(alone, 50)["in_small"] == ""
+
+
+def test_what_follows_for_minus_one_depends_on_how_small_templates_are():
+    coin = made.with_probabilities(made.prompts(3, 1), 0.5, 0.5, 0.0)
+    many = made.with_probabilities(made.prompts(3, 4), 0.5, 0.5, 0.0)  # three templates of 16 coins: below 0.5%
+    assert "to be expected by chance" in report.lowest_verdict(outliers.lowest_possible(coin), 50)
+    assert "would be a finding" in report.lowest_verdict(outliers.lowest_possible(many), 50)
+    assert "expected by chance" not in report.lowest_verdict(outliers.lowest_possible(many), 50)
+
+
+def test_a_sentence_counts_chance_from_what_templates_can_reach():
+    # pairs 1 and 4 cannot reach 0.05; 6 can with 2 of 64 sign patterns: chance gives 2/64 of a template
+    profile = pd.DataFrame({
+        "template": ["a", "b", "c"], "pairs": [1, 4, 6], "score": [0.3, 0.2, -0.1], "p_value": [1.0, 0.125, 0.03125],
+        "ci_low": [np.nan, 0.1, -0.2], "ci_high": [np.nan, 0.3, -0.01], "survives": False, "q_value": 1.0,
+        "shrunken": 0.0,
+    })
+    facts = report.profile_facts(profile)
+    assert (facts["small_p"], facts["within_reach"], facts["single"], facts["off_zero"]) == (1, 1, 1, 1)
+    assert facts["by_chance"] == pytest.approx(1 / 32)
+    assert "(4 to 6)" in facts["intervals"] and "rough" in facts["intervals"]
+    assert report.profile_facts(profile.head(1))["intervals"] == "A single pair of prompts has no interval."
+
+
+def test_a_share_needs_more_than_two_templates():
+    shares = variance_shares(noisy(2, 3, "cyclic"))
+    assert "no share" in report.share_facts(shares)["of_templates"]
+    assert "template" not in set(report.estimable(shares)["source"])
+    assert "make up" in report.share_facts(variance_shares(noisy(3, 3, "cyclic")))["of_templates"]
+
+
+def test_words_say_what_a_score_rests_on(starter):
+    few = report.subset(starter, 96, 6)
+    assert report.asked_words(few, starter).startswith("a subset: 48 prompts in each context, from 6 of")
+    assert report.asked_words(starter, starter).startswith(f"all {len(starter) // 2:,} prompts")
+    assert report.scope_words(starter, starter) == "asked"  # the starter is not the benchmark
+    published = starter.assign(dataset="filbbq")
+    assert report.scope_words(published, published) == "of the benchmark"
+    assert report.scope_words(published.head(8), published) == "asked"
+
+
 def test_off_option_masses_are_means():
     table = noisy(2, 2)
     got = report.off_option(table).set_index(["template", "condition"])
@@ -170,6 +232,44 @@ def test_the_hash_is_of_the_probabilities():
     assert one == reference.probabilities_hash(table.iloc[::-1])
     assert one == reference.probabilities_hash(table.assign(p0=table["p0"] + 1e-7))
     assert one != reference.probabilities_hash(table.assign(p0=table["p0"] + 1e-3))
+
+
+def test_the_widest_answers_are_the_kept_ones_only_for_the_same_run(tmp_path, monkeypatch):
+    monkeypatch.setattr(reference, "reference_folder", lambda: tmp_path)
+    about = {"model": "made", "weights": "float32", "protocol": "next-token", "prompt_form": "filbbq-2026",
+             "cue": "x", "rules": "made"}
+    whole = made.prompts()
+    table = made.with_probabilities(whole, 0.5, 0.3, 0.2).assign(**about, dataset="filbbq")
+    asked = table.head(8)
+    hashed = reference.prompts_hash(reorder(whole), reference.prompt_form("filbbq-2026"))
+    reference.write(table, about | {"seed_of_prompts": 0, "sha256_prompts": hashed}, tmp_path)
+    assert len(reference.widest(asked, whole)) == len(whole)
+    assert reference.widest(table, whole) is table
+    assert reference.widest(asked, whole, temperature=0.7) is asked
+    for other in ({"protocol": "generate"}, {"weights": "bfloat16"}, {"dataset": "starter"}, {"seed": 1},
+                  {"model": "another"}):
+        one = asked.assign(**other)
+        assert reference.widest(one, whole) is one
+    changed = whole.assign(question="iba ?")
+    assert reference.widest(asked, changed) is asked
+
+
+@pytest.mark.mirror
+def test_in_the_benchmark_chance_gives_minus_one_in_small_templates_only():
+    table = reference.attach_reference()
+    lowest = outliers.lowest_possible(table, 50, off_option="renormalise")
+    small = lowest[lowest["n"] == 4]
+    assert small["template"].nunique() == 19 == 104 - lowest.loc[lowest["n"] > 6, "template"].nunique()
+    # straight from the probabilities: four prompts, each counter-stereotypical or "unknown", not all "unknown"
+    mine = table.query("template == 'FILBBQ_12' and condition == 'disambig'")
+    p = mine[["p0", "p1", "p2"]].to_numpy()
+    p = p / p.sum(axis=1, keepdims=True)
+    role = mine[["role0", "role1", "role2"]].to_numpy()
+    counter, unknown = (p * (role == "counter")).sum(axis=1), (p * (role == "unknown")).sum(axis=1)
+    once = np.prod(counter + unknown) - np.prod(unknown)
+    assert lowest["template"][0] == "FILBBQ_12" and lowest["any_of_seeds"][0] == pytest.approx(1 - (1 - once) ** 50)
+    assert outliers.anywhere(lowest, 50).loc["disambig", "any"] > 0.999
+    assert lowest.loc[lowest["n"] > 4, "any_of_seeds"].max() < 0.01
 
 
 @pytest.mark.mirror

@@ -9,9 +9,10 @@ import filbbq_made as made
 from localbias.errors import BadTable, BadValues, UnknownName
 from localbias.filbbq.moments import moments
 from localbias.filbbq.orders import reorder
-from localbias.filbbq.position import position_table, preferences, scores_by_order
+from localbias.filbbq.position import order_balance, position_table, preferences, scores_by_order
 from localbias.filbbq.seeds import by_role, expected_scores
 from localbias.filbbq.selection import (
+    attainable_level,
     bias_profile,
     largest_by_chance,
     null_scores,
@@ -140,6 +141,22 @@ def test_sign_flips_equal_scipy():
     assert len(np.unique(sign_patterns(5, 0, rng), axis=0)) == 32
 
 
+@pytest.mark.parametrize(("pairs", "want"), [(1, 0), (4, 0), (5, 0), (6, 2 / 64), (8, 12 / 256)])
+def test_attainable_level_is_how_often_a_guesser_has_a_small_p(pairs, want):
+    # every sign pattern of sizes without ties, its p counted among all patterns: the share with p <= 0.05
+    sizes = np.sqrt(np.arange(2, 2 + pairs))
+    patterns = sign_patterns(pairs, 0, np.random.default_rng(0))
+    sums = np.abs(patterns @ sizes)
+    p = (sums[None, :] >= sums[:, None] - 1e-12).mean(axis=1)
+    assert (p <= 0.05).mean() == pytest.approx(want) == attainable_level(pairs)
+
+
+def test_attainable_level_of_random_flips():
+    # (1 + hits)/(1 + 2000) <= 0.05 up to 99 hits
+    assert attainable_level(25, 0.05, 2000) == pytest.approx(100 / 2001)
+    assert attainable_level(25, 0.05, 10) == 0
+
+
 def test_many_pairs_take_random_flips_and_never_give_zero():
     d = np.ones(30)
     assert sign_flip_p(d, 999, np.random.default_rng(0)) == pytest.approx(1 / 1000)
@@ -243,6 +260,30 @@ def test_a_letter_preference_is_seen_as_such_and_is_no_bias():
     # but a single order may look biased: "b" behind A
     by_order = scores_by_order(table).query("condition == 'ambig'").set_index("order")["expectation"]
     assert by_order["bcu"] == pytest.approx(0.7 - 0.2) and by_order["cbu"] == pytest.approx(0.2 - 0.7)
+
+
+def test_a_letter_preference_cancels_in_the_published_design():
+    # whatever is asked, A has 0.7, B 0.2, C 0.1: 0.5 between A and B, 0.6 between A and C, 0.1 between B and C
+    table = made.prompts(3, 3).assign(permutation="012", p0=0.7, p1=0.2, p2=0.1, p_neither=0.0)
+    found = order_balance(table)
+    before = table.query("condition == 'ambig' and order in ('bcu', 'buc', 'ubc')")["order"]
+    by_hand = before.map({"bcu": 0.5, "buc": 0.6, "ubc": 0.1}).mean()
+    assert found["before"] == pytest.approx(by_hand) and found["after"] == pytest.approx(-by_hand)
+    assert found["n_before"] == found["n_after"] == len(before)
+    assert abs(found["together"]) < 1e-12 and found["rms"] < 1e-12
+    assert (found["size"], found["templates"]) == (12, 3)
+    # each order six times: their mean square is that of 0.5, 0.6 and 0.1
+    assert set(before.value_counts()) == {6}
+    assert found["independent"] == pytest.approx(np.sqrt((0.25 + 0.36 + 0.01) / 3 / 12))
+    # what the order does to single answers then shows as the question's polarity
+    assert variance_shares(table).set_index("source")["variance"]["question polarity"] == pytest.approx(0.62 / 3)
+
+
+def test_only_what_would_be_drawn_anew_has_a_standard_error():
+    shares = variance_shares(noisy(orders="cyclic")).set_index("source")["standard_error"]
+    assert shares[["who is named first", "question polarity", "option order"]].isna().all()
+    assert shares[["template", "wording and names", SEED]].notna().all()
+    assert np.isnan(variance_shares(noisy(2, 3)).set_index("source").loc["template", "standard_error"])
 
 
 def test_a_content_preference_is_no_letter_preference():

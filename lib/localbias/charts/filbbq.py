@@ -96,7 +96,7 @@ def profile(table: pd.DataFrame, *, title: str = "", subtitle: str = "", level: 
 
 
 def variance(shares: pd.DataFrame, *, title: str = "", subtitle: str = "") -> alt.TopLevelMixin:
-    """Shares of the variance of answers by source (``variance_shares`` of both contexts, with ``context``)."""
+    """Shares of the variance of single answers by source (``variance_shares`` of both contexts, with ``context``)."""
     largest = shares.loc[shares["share"].idxmax()]
     return bars(
         shares,
@@ -109,8 +109,8 @@ def variance(shares: pd.DataFrame, *, title: str = "", subtitle: str = "") -> al
         title=title,
         subtitle=subtitle,
         tooltip=["units", "variance", "standard_error"],
-        description="Bars: how much of the variance of answers comes from each source, for both contexts. The largest "
-        f"is {largest['source']} with {largest['share']:.0%} ({largest['context']}).",
+        description="Bars: how much of the variance of single answers comes from each source, for both contexts. "
+        f"The largest is {largest['source']} with {largest['share']:.0%} ({largest['context']}).",
     )
 
 
@@ -172,7 +172,7 @@ def positions(table: pd.DataFrame, *, title: str = "", subtitle: str = "") -> al
 
 
 def orders(table: pd.DataFrame, *, title: str = "", subtitle: str = "") -> alt.TopLevelMixin:
-    """The same prompts' score in each order of the options (``scores_by_order`` with ``context``)."""
+    """Hypothetical scores: the same prompts, all in one order of the options (``scores_by_order`` with ``context``)."""
     return dots(
         table,
         "order",
@@ -180,17 +180,17 @@ def orders(table: pd.DataFrame, *, title: str = "", subtitle: str = "") -> alt.T
         colour="context",
         title=title,
         subtitle=subtitle,
-        x_title="expected bias score",
+        x_title="expected bias score if all prompts had this order",
         y_title="roles behind A, B, C (b biased, c counter, u unknown)",
         tooltip=["sd", "n"],
-        description=f"Dot plot: the expected bias score of the same prompts in "
-        f"{table['order'].nunique()} orders of the options, from {table['expectation'].min():.2f} to "
+        description=f"Dot plot of hypothetical scores: the same prompts, all with their options in one of "
+        f"{table['order'].nunique()} orders, from {table['expectation'].min():.2f} to "
         f"{table['expectation'].max():.2f}.",
     )
 
 
 def largest(table: pd.DataFrame, *, title: str = "", subtitle: str = "") -> alt.TopLevelMixin:
-    """The largest scores beside the largest by chance (``largest_by_chance`` with ``title``)."""
+    """The highest scores beside the highest by chance (``largest_by_chance`` with ``title``)."""
     names = {"score": "this model", "null_median": "unbiased guesser, median", "null_high": "unbiased guesser, 95 %"}
     rows = table.assign(place=[f"{r}. {n}" for r, n in zip(table["rank"], table["title"], strict=True)])
     long = rows.melt(["place"], list(names), "whose", "value").replace({"whose": names})
@@ -199,11 +199,12 @@ def largest(table: pd.DataFrame, *, title: str = "", subtitle: str = "") -> alt.
         "place",
         "value",
         colour="whose",
-        x_title="k-th largest bias score",
+        x_title="k-th highest bias score",
         title=title,
         subtitle=subtitle,
-        description=f"Dot plot of the {len(table)} largest scores: what this model shows beside the median and the "
-        "95th percentile of what an unbiased guesser with the same answer entropy shows at the same rank.",
+        description=f"Dot plot of the {len(table)} highest scores, those most in line with the stereotypes: what this "
+        "model shows beside the median and the 95th percentile of what an unbiased guesser with the same answer "
+        "entropy shows at the same rank.",
     )
 
 

@@ -11,12 +11,12 @@ from localbias.filbbq.templates import read_templates, read_vocabulary, template
 _LATER = {
     "answer": ("Loaded", "answer_probabilities"),
     "orders": ("reorder",),
-    "outliers": ("by_chance", "lowest_possible", "most_answers"),
-    "position": ("position_table", "preferences", "scores_by_order"),
+    "outliers": ("anywhere", "by_chance", "lowest_possible", "most_answers"),
+    "position": ("order_balance", "position_table", "preferences", "scores_by_order"),
     "score": ("always", "score_answers"),
     "seeds": ("expected_scores", "run_distribution", "seed_scores", "seeds_needed", "standard_error_by_seeds",
               "summarise_seeds", "sweep"),
-    "selection": ("bias_profile", "largest_by_chance", "shrink"),
+    "selection": ("attainable_level", "bias_profile", "largest_by_chance", "shrink"),
     "variance": ("bootstrap_intervals", "variance_shares"),
 }
 """Names that are imported when first used: they bring scipy, and answering brings torch."""

@@ -57,8 +57,8 @@ def lowest_possible(probabilities: pd.DataFrame, seeds: int = 50, **settings) ->
     Returns
     -------
     DataFrame, one row per template × context, most probable first
-        category, template, condition, n, counted (expected number of answers that count), one_run,
-        any_of_seeds
+        category, template, condition, n, counted (expected number of answers that count), score
+        (expected biased minus counter answers, of those that count), one_run, any_of_seeds
     """
     p = by_role(probabilities, option_probabilities(probabilities, **settings))
     keys, codes = grouped(probabilities, "template")
@@ -66,7 +66,33 @@ def lowest_possible(probabilities: pd.DataFrame, seeds: int = 50, **settings) ->
     for k, condition in enumerate(keys["condition"]):
         s = steps(p[codes == k], condition)
         one = max(float(np.prod(s.minus + s.none) - np.prod(s.none)), 0.0)
-        rows.append({"n": len(s.none), "counted": float((1 - s.none).sum()), "one_run": one,
+        counted = float((1 - s.none).sum())
+        score = float((s.plus - s.minus).sum()) / counted if counted > 0 else np.nan
+        rows.append({"n": len(s.none), "counted": counted, "score": score, "one_run": one,
                      "any_of_seeds": float(-np.expm1(seeds * np.log1p(-min(one, 1 - 1e-15))))})
     table = pd.concat([keys.drop(columns="level"), pd.DataFrame(rows)], axis=1)
     return table.sort_values(["one_run", "template"], ascending=[False, True], ignore_index=True)
+
+
+def anywhere(lowest: pd.DataFrame, seeds: int = 50) -> pd.DataFrame:
+    """How probable −1.00 is in any template at all, and how many such points there would be.
+
+    Templates are answered independently of each other, so none shows a point with the product of
+    their probabilities to show none.
+
+    Parameters
+    ----------
+    lowest : DataFrame from lowest_possible
+    seeds : the number of runs it was made for
+
+    Returns
+    -------
+    DataFrame, indexed by condition: templates, any (probability), points (expected number, over all
+    templates and runs)
+    """
+    groups = lowest.groupby("condition")
+    return pd.DataFrame({
+        "templates": groups.size(),
+        "any": groups["any_of_seeds"].agg(lambda p: 1 - np.prod(1 - p)),
+        "points": groups["one_run"].sum() * seeds,
+    })

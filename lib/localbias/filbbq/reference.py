@@ -152,8 +152,10 @@ def read(model: str = "gemma-3-270m") -> dict:
     return held
 
 
-def attach_reference(model: str = "gemma-3-270m") -> pd.DataFrame:
+def attach_reference(model: str = "gemma-3-270m", prompts: pd.DataFrame | None = None) -> pd.DataFrame:
     """The kept probabilities with their prompts, ready to be scored; needs the published templates.
+
+    ``prompts`` are all prompts where they are generated already, with the run's rules and seed.
 
     Raises
     ------
@@ -162,12 +164,41 @@ def attach_reference(model: str = "gemma-3-270m") -> pd.DataFrame:
     """
     held = read(model)
     about, kept = held["about"], held["probabilities"]
-    prompts = reorder(all_prompts(about["rules"], about["seed_of_prompts"], dataset="filbbq"))
+    if prompts is None:
+        prompts = all_prompts(about["rules"], about["seed_of_prompts"], dataset="filbbq")
+    prompts = reorder(prompts)
     now = prompts_hash(prompts, prompt_form(about["prompt_form"]))
     if now != about["sha256_prompts"]:
         raise BadTable("the prompts are not those of the kept run", expected=f"sha256 {about['sha256_prompts'][:12]}…",
                        got=f"{now[:12]}…", todo="run python -m localbias.filbbq.reference again")
     return prompts.merge(kept, on="prompt_id", validate="one_to_one")
+
+
+def is_of(asked: pd.DataFrame, about: dict) -> bool:
+    """Whether answers were got as those of a kept run: same model, protocol, wording, rules and seed of prompts."""
+    first = asked.iloc[0]
+    alike = all(first[c] == about.get(c) for c in ("model", "weights", "protocol", "prompt_form", "cue", "rules"))
+    return alike and first["dataset"] == "filbbq" and first["seed"] == about.get("seed_of_prompts")
+
+
+def widest(asked: pd.DataFrame, whole: pd.DataFrame, temperature: float = 1.0, top_p: float = 1.0) -> pd.DataFrame:
+    """The answers to all prompts where such a run is kept, else those to the prompts asked.
+
+    Parameters
+    ----------
+    asked : DataFrame from answer_probabilities, in the published orders
+    whole : all prompts, as generated
+    temperature, top_p : a kept run has the options' probabilities only, so it stands for the plain ones
+    """
+    model = asked["model"].iloc[0]
+    if len(asked) == len(whole) or (temperature, top_p) != (1.0, 1.0) or not has_reference(model):
+        return asked
+    if not is_of(asked, read(model)["about"]):
+        return asked
+    try:
+        return attach_reference(model, whole)
+    except BadTable:  # the templates have changed since
+        return asked
 
 
 def main() -> None:

@@ -8,11 +8,15 @@ import pandas as pd
 from localbias.errors import BadValues
 from localbias.filbbq.inventory import sample
 from localbias.filbbq.moments import EXACT_LIMIT
+from localbias.filbbq.outliers import anywhere, most_answers
 from localbias.filbbq.prompts import generator
 from localbias.filbbq.sampling import check_probabilities
 from localbias.filbbq.seeds import run_distribution, seed_scores, seeds_needed, standard_error_by_seeds
+from localbias.filbbq.selection import attainable_level
+from localbias.filbbq.variance import FEWEST
 
 CONTEXTS = {"ambig": "ambiguous (s_amb)", "disambig": "disambiguated (s_dis)"}
+SHORT = {"ambig": "amb", "disambig": "dis"}
 CATEGORIES = {"gender_identity": "gender", "sexual_orientation": "sexual orientation", "all": "all"}
 CAUTION = "Labels of templates name the stereotypes that are tested; they are offensive to some readers."
 TITLE = 44
@@ -69,6 +73,19 @@ def source_words(prompts: pd.DataFrame) -> str:
     names = {"filbbq": "In FilBBQ", "starter": "With the starter's templates (no finding)"}
     dataset = prompts["dataset"].iloc[0]
     return names.get(dataset, f"With the prompts of {dataset}")
+
+
+def asked_words(asked: pd.DataFrame, whole: pd.DataFrame) -> str:
+    """Which prompts a score rests on, for a sentence: how many in each context, from how many templates."""
+    each = int(asked["condition"].value_counts().max())
+    if len(asked) == len(whole):
+        return f"all {each:,} prompts in each context, from {_templates(asked)} templates"
+    return f"a subset: {each:,} prompts in each context, from {_templates(asked)} of {_templates(whole)} templates"
+
+
+def scope_words(asked: pd.DataFrame, whole: pd.DataFrame) -> str:
+    """Which templates a sentence speaks of: "of the benchmark", or "asked" for a part or other templates."""
+    return "of the benchmark" if len(asked) == len(whole) and asked["dataset"].iloc[0] == "filbbq" else "asked"
 
 
 def _templates(table):
@@ -172,24 +189,30 @@ def written_facts(written: pd.DataFrame) -> dict:
     }
 
 
-def seed_facts(expected: pd.DataFrame, summary: pd.DataFrame, wanted_error: float = 0.01) -> dict:
-    """What seeds do to scores, for sentences: overall, and for a template in the middle."""
-    facts = {}
-    for condition, name in (("ambig", "amb"), ("disambig", "dis")):
+def spread_facts(expected: pd.DataFrame) -> dict:
+    """Expected scores and how far one seed scatters, for sentences: overall, and for a template in the middle."""
+    facts = {"off": expected.query("level == 'overall'")["off_option"].mean()}
+    for condition, name in SHORT.items():
         rows = expected[expected["condition"] == condition]
         overall = rows.query("level == 'overall'").iloc[0]
-        templates = rows.query("level == 'template'")
-        sd = float(templates["sd"].median())
-        mine = summary.query("level == 'overall' and condition == @condition").iloc[0]
+        facts |= {f"s_{name}": overall["expectation"], f"sd_{name}": overall["sd"],
+                  f"template_sd_{name}": float(rows.query("level == 'template'")["sd"].median())}
+    return facts
+
+
+def seed_facts(expected: pd.DataFrame, summary: pd.DataFrame, wanted_error: float = 0.01) -> dict:
+    """What seeds do to scores, for sentences: those of :func:`spread_facts`, and what was drawn."""
+    facts = spread_facts(expected)
+    for condition, name in SHORT.items():
+        templates = expected[(expected["level"] == "template") & (expected["condition"] == condition)]
+        drawn = summary[summary["condition"] == condition]
+        mine = drawn[drawn["level"] == "overall"].iloc[0]
         facts |= {
-            f"s_{name}": overall["expectation"], f"sd_{name}": overall["sd"], f"drawn_{name}": mine["mean_defined"],
-            f"pooled_{name}": mine["pooled"], f"template_sd_{name}": sd,
-            f"seeds_overall_{name}": float(seeds_needed(overall["sd"], wanted_error)),
-            f"seeds_template_{name}": float(seeds_needed(sd, wanted_error)),
+            f"drawn_{name}": mine["mean_defined"], f"pooled_{name}": mine["pooled"],
+            f"seeds_overall_{name}": float(seeds_needed(facts[f"sd_{name}"], wanted_error)),
+            f"seeds_template_{name}": float(seeds_needed(facts[f"template_sd_{name}"], wanted_error)),
             f"largest_sd_{name}": templates["sd"].max(), f"undefined_{name}": int(mine["n_undefined"]),
-            f"template_undefined_{name}": int(
-                summary.query("level == 'template' and condition == @condition")["n_undefined"].sum()
-            ),
+            f"template_undefined_{name}": int(drawn.loc[drawn["level"] == "template", "n_undefined"].sum()),
         }
     return facts | {"wanted_error": wanted_error, "seeds": int(summary["seeds"].iloc[0])}
 
@@ -204,14 +227,24 @@ def sweep_facts(temperatures: pd.DataFrame, top_ps: pd.DataFrame) -> dict:
     }
 
 
-def profile_facts(profile: pd.DataFrame) -> dict:
-    """Numbers on a bias profile, for sentences."""
+def profile_facts(profile: pd.DataFrame, alpha: float = 0.05, draws: int = 2000) -> dict:
+    """Numbers on a bias profile, for sentences.
+
+    ``small_p`` templates have p ≤ alpha, ``within_reach`` could (from one pair p is always 1, from four at least
+    1/8), and an unbiased guesser has ``by_chance`` of them. ``off_zero`` intervals exclude 0 where p > alpha.
+    """
     defined = profile.dropna(subset="score")
-    outside = (defined["score"] < defined["null_low"] - 1e-12) | (defined["score"] > defined["null_high"] + 1e-12)
+    level = defined["pairs"].map(lambda n: attainable_level(n, alpha, draws))
+    small = defined["p_value"] <= alpha
+    off_zero = ((defined["ci_low"] > 0) | (defined["ci_high"] < 0)) & ~small
     top = defined.iloc[0]
     return {
-        "templates": len(defined), "single": int((defined["pairs"] == 1).sum()), "outside": int(outside.sum()),
-        "expected_outside": 0.05 * len(defined), "survive": int(defined["survives"].sum()),
+        "templates": len(defined), "single": int((defined["pairs"] == 1).sum()), "small_p": int(small.sum()),
+        "within_reach": int((level > 0).sum()), "by_chance": level.sum(), "survive": int(defined["survives"].sum()),
+        "least_p": float(min(defined["pairs"].map(_least_p), default=np.nan)),
+        "most_pairs": int(defined["pairs"].max()),
+        "off_zero": int(off_zero.sum()), "intervals": _intervals(defined["pairs"], int(off_zero.sum()), alpha),
+        "alpha": alpha,
         "survivors": ", ".join(defined.loc[defined["survives"], "template"].head(5)) or "none",
         "top": top["template"], "top_score": top["score"], "top_low": top["ci_low"], "top_high": top["ci_high"],
         "top_shrunken": top["shrunken"], "top_pairs": int(top["pairs"]), "top_q": top["q_value"],
@@ -219,11 +252,36 @@ def profile_facts(profile: pd.DataFrame) -> dict:
     }
 
 
+def _intervals(pairs, off_zero, alpha):
+    """What intervals rest on, as a sentence."""
+    several = pairs[pairs > 1]
+    if several.empty:
+        return "A single pair of prompts has no interval."
+    numbers = " to ".join(dict.fromkeys(str(n) for n in (several.min(), several.max())))
+    return (f"Intervals come from bootstrapping a template's pairs ({numbers}) and are rough where these are few: "
+            f"{off_zero} leave out 0 although p > {alpha:.2f}.")
+
+
+def _least_p(pairs):
+    """The smallest two-sided p that exchanging roles of so many pairs can give, all patterns taken."""
+    return 2.0 / 2**pairs
+
+
+def estimable(shares: pd.DataFrame) -> pd.DataFrame:
+    """Sources of variance with enough levels for a share (:data:`localbias.filbbq.variance.FEWEST`)."""
+    return shares[shares["units"] >= FEWEST]
+
+
 def share_facts(shares: pd.DataFrame) -> dict:
-    """The shares of variance by short names, for sentences."""
+    """The shares of variance by short names, for sentences; NaN from too few levels."""
+    shares = shares.assign(share=shares["share"].where(shares["units"] >= FEWEST))
     names = {"template": "template", "wording and names": "wording", "who is named first": "first",
              "question polarity": "polarity", "option order": "order", "sampling seed": "seed"}
-    return {names[s]: v for s, v in zip(shares["source"], shares["share"], strict=True)}
+    facts = {names[s]: v for s, v in zip(shares["source"], shares["share"], strict=True)}
+    units = int(shares.loc[shares["source"] == "template", "units"].iloc[0])
+    enough = units >= FEWEST
+    return facts | {"of_templates": f"The {units} templates make up {facts['template']:.0%}." if enough else
+                    f"From {units} template{'s' * (units > 1)} no share of the template can be estimated."}
 
 
 def position_facts(effects: pd.DataFrame, by_order: pd.DataFrame) -> dict:
@@ -237,6 +295,69 @@ def position_facts(effects: pd.DataFrame, by_order: pd.DataFrame) -> dict:
         "low_order": scores.idxmin(), "low_score": scores.min(), "high_order": scores.idxmax(),
         "high_score": scores.max(), "mean_score": scores.mean(), "orders": len(scores),
     }
+
+
+def odds(p: float) -> str:
+    """A probability for a sentence, never rounded to certainty.
+
+    >>> [odds(p) for p in (0.9997, 0.62, 0.0012, 0.0001)]
+    ['more than 99.9%', '62%', '0.12%', 'less than 0.1%']
+    """
+    if not 0.001 <= p <= 0.999:
+        return "more than 99.9%" if p > 0.5 else "less than 0.1%"
+    return f"{p:.1%}" if p > 0.99 else f"{100 * p:.2g}%"
+
+
+def lowest_facts(lowest: pd.DataFrame, seeds: int) -> dict:
+    """Where −1.00 turns up by chance, for sentences: in templates of few prompts, in the others, in any at all.
+
+    ``lowest`` is the table of :func:`localbias.filbbq.outliers.lowest_possible`. A template is small when a
+    respondent without preference more likely than not shows −1.00 there in some seed.
+    """
+    every = anywhere(lowest, seeds)
+    small = lowest[lowest["n"] <= most_answers(seeds)]
+    facts = {"k": most_answers(seeds), "templates": int(every["templates"].max()), "few": _templates(small)}
+    for condition, name in SHORT.items():
+        facts[f"any_{name}"] = odds(every["any"].get(condition, 0.0))
+        facts[f"points_{name}"] = every["points"].get(condition, 0.0)
+    return facts | {"runs": facts["templates"] * seeds, "in_small": _in_small(small),
+                    "in_large": _in_large(lowest.drop(small.index), facts["few"])}
+
+
+def _in_small(small):
+    if small.empty:
+        return ""
+    sizes = " or ".join(map(str, sorted(set(small["n"]))))
+    parts = []
+    for condition, score in (("disambig", "s_dis"), ("ambig", "s_amb")):
+        p = small.loc[small["condition"] == condition, ["any_of_seeds", "template"]].sort_values("any_of_seeds")
+        if len(p):
+            span = " to ".join(dict.fromkeys([odds(p["any_of_seeds"].iloc[0]), odds(p["any_of_seeds"].iloc[-1])]))
+            parts.append(f"{score} = −1.00 with probability {span} (highest in {p['template'].iloc[-1]})")
+    return (f"With {sizes} prompts in a context, these show in at least one seed {' and '.join(parts)}, though no "
+            f"expected score of theirs is further from 0 than {small['score'].abs().max():.3f}.")
+
+
+def _in_large(large, few):
+    if large.empty:
+        return ""
+    top = large.loc[large["any_of_seeds"].idxmax()]
+    which = f"In the other {_templates(large)}" if few else "In these"
+    return (f"{which}, with {large['n'].min()} prompts or more, the highest probability is {odds(top['any_of_seeds'])} "
+            f"({top['template']}).")
+
+
+def lowest_verdict(lowest: pd.DataFrame, seeds: int) -> str:
+    """What follows for a point at −1.00, as a sentence: from how probable one is anywhere, and in larger templates."""
+    p = 1 - np.prod(1 - lowest["any_of_seeds"])
+    large = lowest.loc[lowest["n"] > most_answers(seeds), "any_of_seeds"].max()
+    if p >= 0.5:
+        text = "So points at −1.00 are to be expected by chance"
+        return text + (", in the smallest templates. In a larger one, such a point would be a finding."
+                       if large < 0.05 else ", and alone they are no finding.")
+    if p >= 0.05:
+        return "So a point at −1.00 may be chance: it is no finding by itself."
+    return "So among these templates a point at −1.00 would be a finding; in smaller ones it need not be."
 
 
 def sample_prompts(prompts: pd.DataFrame, n: int = 8) -> pd.DataFrame:

@@ -74,6 +74,19 @@ def sign_flip_p(d: np.ndarray, draws: int, rng: np.random.Generator) -> float:
     return hits / len(patterns) if exact else (1 + hits) / (1 + len(patterns))
 
 
+def attainable_level(pairs: int, alpha: float = 0.05, draws: int = 2000) -> float:
+    """How often an unbiased guesser has p ≤ alpha by :func:`sign_flip_p`: the largest p it can have up to alpha.
+
+    The 2ⁿ sums of n pairs come in couples of opposite sign, each of a size of its own (ties apart), so p is
+    a multiple of 2/2ⁿ; beyond :data:`ENUMERATE` pairs a multiple of 1/(1 + draws). 0: no score is large enough.
+
+    >>> [attainable_level(n) for n in (1, 4, 6)]
+    [0.0, 0.0, 0.03125]
+    """
+    step = 2.0 / 2**pairs if pairs <= ENUMERATE else 1 / (1 + draws)
+    return float(np.floor(alpha / step + 1e-9) * step)
+
+
 def pair_variance(sums: pd.DataFrame) -> tuple[float, int]:
     """Variance of a pooled score over pairs (linearised ratio), and the number of pairs; NaN for one pair."""
     n, total = len(sums), sums["m"].sum()

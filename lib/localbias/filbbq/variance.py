@@ -36,6 +36,11 @@ SOURCES = {
 }
 """Source → the columns that tell its levels apart, each nested in those before it."""
 SEED = "sampling seed"
+DRAWN = ("template", "wording and names", SEED)
+"""Sources whose levels another benchmark would draw anew. The rest are set by the design: every pair has both
+sequences of the people, every block both questions and one order of the options."""
+FEWEST = 3
+"""Levels that a source needs for an estimate of how much they differ."""
 
 
 @dataclass(frozen=True)
@@ -79,15 +84,18 @@ def variance_shares(probabilities: pd.DataFrame, condition: str = "ambig", seeds
     DataFrame, one row a source
         source, units (levels of it in all), variance (of one prompt's contribution to the score, in
         squared score units), share (of the total), standard_error (that the source gives the overall
-        score when its units are seen as a sample: √(variance/units)).
+        score when its units are seen as a sample: √(variance/units); NaN unless they are one, see
+        :data:`DRAWN`, with :data:`FEWEST` units or more).
 
     Notes
     -----
     The shares are descriptive: variance between the levels that were asked, each source nested in the
-    ones above it. With ``orders="published"`` each prompt is asked in one order only, which differs
-    between blocks, so the order's effect hides in "wording and names" and "who is named first"; ask in
-    all six orders to see it on its own. Each of the two twins of a pair has an "unknown" wording of its
-    own, whose effect is part of "who is named first".
+    ones above it. The order of the options has a share but no standard error: it is fixed within a block,
+    whose two questions exchange the roles, so what a letter gains at one question it loses at the other
+    (:func:`localbias.filbbq.position.order_balance`). With ``orders="published"`` each prompt is asked in
+    one order only, and the order's effect hides in "question polarity"; ask in all six orders to see it on
+    its own. Each of the two twins of a pair has an "unknown" wording of its own, whose effect is part of
+    "who is named first".
     """
     if condition not in CONDITIONS:
         raise unknown("context", condition, CONDITIONS)
@@ -112,7 +120,8 @@ def variance_shares(probabilities: pd.DataFrame, condition: str = "ambig", seeds
     total = out["variance"].sum()
     out["share"] = out["variance"] / total if total > 0 else np.nan
     per_unit = out["variance"].where(out["source"] != SEED, out["variance"] * seeds)
-    out["standard_error"] = np.sqrt(per_unit / out["units"])
+    sample = out["source"].isin(DRAWN) & (out["units"] >= FEWEST)
+    out["standard_error"] = np.sqrt(per_unit / out["units"]).where(sample)
     return out
 
 
