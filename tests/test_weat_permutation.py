@@ -151,7 +151,7 @@ def test_small_sets_by_both_ways_when_the_count_is_known():
     assert q.at_least.low <= 1 / comb(28, 14) <= q.at_least.high < 1e-6
 
 
-@pytest.mark.parametrize("shift", [0.9, 1.2, -1.2])
+@pytest.mark.parametrize("shift", [0.9, 1.2, -2.0])
 def test_a_small_p_of_the_lattice_is_within_one_per_cent_of_the_complete_count(shift):
     """15 + 15 are 155,117,520 splits, which enumeration counts one by one."""
     x, y = drawn(5, 15, 15, shift)
