@@ -76,13 +76,17 @@ def test_effects_in_words():
     assert facts["mean_change"] == pytest.approx(0.3)
     assert (facts["largest"], facts["from_d"], facts["to_d"]) == ("Spanish, WEAT 2", -0.2, 0.3)
     assert report.effect_facts(effect.assign(change=0.0))["largest"] == "none"
+    assert report.effect_facts(effect.assign(change=[0.1 + 0.2 - 0.3, 0.5, 1e-16]))["n_moved"] == 1
 
 
 def test_audit_in_words(lists):
     findings = quality.audit(lists, kinds=["duplicate", "unequal sets"])
     facts = report.audit_facts(findings)
     assert (facts["n"], facts["n_different"], facts["n_error"], facts["n_note"], facts["n_lists"]) == (6, 6, 2, 4, 2)
-    assert "“unequal sets”, 4 times" in facts["commonest"]
+    assert "kind is “unequal sets” (4)" in facts["commonest"]
+    twice = pd.concat([findings, *[findings[findings["kind"] == "duplicate"].assign(variant=v) for v in "ab"]])
+    assert report.audit_facts(twice)["commonest"] == (
+        "The commonest kind is “duplicate” (6); counting different findings only, “unequal sets” (4).")  # fmt: skip
     grid = report.kinds_by_language(findings, ["es", "sw", "fr"])
     assert grid.groupby("kind")["n"].sum().to_dict() == {"duplicate": 2, "unequal sets": 4}
     assert len(grid) == 2 * 3
@@ -90,6 +94,14 @@ def test_audit_in_words(lists):
     nothing = findings.iloc[:0]
     assert report.kinds_by_language(nothing, ["es"])["n"].tolist() == [0] * len(quality.rules())
     assert report.audit_facts(nothing)["n"] == 0
+
+
+def test_chance_tests_are_not_counted_as_agreement():
+    checks = pd.DataFrame({
+        "exact": [True, False, True, True],
+        "detail": ["", "published 1, ours 2", "chi-squared p = 0.647 over 656 blocks", "chi-squared p = 0.118 over 6"],
+    })  # fmt: skip
+    assert report.reproduction(checks) == {"n": 2, "exact": 1, "p_values": "0.65 and 0.12"}
 
 
 def test_counts_beside_the_reported_ones():

@@ -9,7 +9,7 @@ from scipy import stats
 
 import localbias.weat.run as run
 from localbias.errors import BadTable, UnknownName
-from localbias.weat import compare, judged, studies, summary
+from localbias.weat import compare, judged, studies, summary, weat_test
 from test_weat_run import KnownEncoder
 
 
@@ -47,6 +47,72 @@ def test_changes_count_and_name_the_largest():
     assert (got["largest"], got["largest_from"], got["largest_to"]) == ("Thai, WEAT 1", 0.5, 1.4)
 
 
+def test_rounding_is_no_change_and_gives_no_sign():
+    table = results([
+        ("zh", "weat1", "gt", "m", "M5", 0.3, 0.5), ("zh", "weat2", "gt", "m", "M5", -1e-16, 1.0),
+        ("th", "weat1", "gt", "m", "M5", 0.5, 0.5), ("zh", "weat1", "human", "m", "M5", 0.1 + 0.2, 0.5),
+        ("zh", "weat2", "human", "m", "M5", 1e-16, 1.0), ("th", "weat1", "human", "m", "M5", 0.5 + 1e-6, 0.5),
+    ])  # fmt: skip
+    pairs = compare.side_by_side(table, "variant", "gt", "human")
+    assert (pairs["difference"] != 0).sum() == 3, "float noise is there"
+    got = summary.changes(pairs)
+    assert (got["n"], got["changed"], got["same"], got["sign"]) == (3, 1, 2, 0)
+    assert compare.agreement(pairs["effect_size_one"], pairs["effect_size_other"])["same_sign"] == 1
+
+
+def test_ties_are_named_together():
+    def clause(**significant):
+        rows = [("zh", test, "all", "m", "M5", 0.5, 0.01 if i < n else 0.9) for test, n in significant.items()
+                for i in range(3)]  # fmt: skip
+        return summary.most_and_least(compare.labelled(results(rows)))
+
+    assert clause(weat1=3, weat2=1, weat6=2, weat7=1) == "WEAT 1 is significant in 3 languages, WEAT 2 and WEAT 7 in 1"
+    assert clause(weat13=0, weat2=2, weat12=2, weat9=0, weat11=0) == (
+        "WEAT 2 and WEAT 12 are significant in 2 languages, WEAT 9, WEAT 11 and WEAT 13 in none")  # fmt: skip
+    assert clause(weat1=0, weat2=0) == "no test is significant in any language"
+    assert clause(weat1=1, weat2=1) == "WEAT 1 and WEAT 2 are significant in 1 language"
+
+
+def test_what_set_sizes_allow_follows_from_the_rows():
+    """6 + 6 allow 2/924 = 0.0022: enough for one test at 0.05, not for 24 by Holm; 10 + 10 allow 2/184,756."""
+    rows = results([("zh", "weat1", "all", "m", "M5", 0.5, 0.5), ("th", "weat1", "all", "m", "M5", 0.4, 0.5)])
+    rows = rows.assign(p_strict=0.2, n_x=[6, 10], n_y=[6, 10], p_min=[2 / 924, 2 / 184_756], statistic=0.1)
+    few = summary.size_limits(judged(rows))
+    assert few.startswith("X and Y of 6 and 6 words") and "2.2e-03" in few and few.endswith("Holm among the 2.")
+    many = judged(compare.together(*[rows.assign(language=f"l{i}") for i in range(12)]))
+    assert "12 of 24 cannot pass Holm among the 24 tests" in summary.size_limits(many)
+    assert "cannot" not in summary.size_limits(many[many["n_x"] == 10])
+
+
+def test_models_are_compared_by_the_words_that_both_have(tmp_path, monkeypatch):
+    class Models(KnownEncoder):
+        lost = frozenset()
+
+        def __init__(self, model, **_):
+            super().__init__(model)
+            self.lost = frozenset({"lily"} if model == "static" else ())
+
+        def _vector(self, key, word):
+            return super()._vector(key if self.model != "twin" else key.replace("M8", "M5"), word)
+
+    sets = {"X": ["rose", "lily", "elm", "oak"], "Y": ["ant", "bee", "wasp", "fly"], "A": ["joy", "love", "hope"],
+            "B": ["evil", "ugly", "war"]}  # fmt: skip
+    path = tmp_path / "mine.csv"
+    pd.DataFrame([("en", "weat1", r, w) for r, words in sets.items() for w in words],
+                 columns=["language", "test", "role", "word"]).to_csv(path, index=False)  # fmt: skip
+    for module in (run, studies):
+        monkeypatch.setattr(module, "Encoder", Models)
+    keywords = {"dataset": str(path), "n_resamples": 50, "progress": False}
+    table = studies.run_models(["en"], ["weat1"], "big", ["twin", "static"], ("M5", "M10"), **keywords)
+    got = studies.paired_differences(compare.against(table), str(path), n_resamples=200).set_index("other")
+    assert got[["words", "words_left"]].to_numpy().tolist() == [[14, 0], [13, 1]]
+    assert got.loc["twin", ["change", "low", "high"]].tolist() == pytest.approx([0, 0, 0], abs=1e-9)
+    assert not got.loc["twin", "apart"] and got.loc["twin", "effect_shared_one"] == got.loc["twin", "effect_size_one"]
+    arrays = [KnownEncoder().encode([w for w in words if w != "lily"])["M5"] for words in sets.values()]
+    assert got.loc["static", "effect_shared_one"] == pytest.approx(weat_test(*arrays).effect_size)
+    assert got.loc["static", "effect_shared_other"] == pytest.approx(got.loc["static", "effect_size_other"])
+
+
 def test_a_missing_or_doubled_side_is_an_error():
     with pytest.raises(BadTable, match="no row(.|\n)*variant = all"):
         compare.side_by_side(TWO, "variant", "gt", "all")
@@ -80,7 +146,7 @@ def test_agreement_is_scipys():
 def test_the_headline_counts_what_the_table_holds():
     got = summary.headline(compare.labelled(compare.only(TWO, variant="gt")))
     assert (got["n"], got["n_q"], got["n_paper"], got["n_negative"], got["languages"]) == (3, 1, 1, 0, 2)
-    assert (got["most"], got["most_n"], got["least"], got["least_n"]) == ("WEAT 1", 1, "WEAT 2", 0)
+    assert got["by_test"] == "WEAT 1 is significant in 1 language, WEAT 2 in none"
     assert (got["top"], got["top_d"], got["bottom"], got["bottom_d"]) == (
         "Chinese, WEAT 1",
         1.0,

@@ -9,6 +9,7 @@ from localbias.errors import BadValues, UnknownName
 from localbias.weat.inference import (
     adjust,
     bootstrap_effect_sizes,
+    difference_interval,
     effect_size_interval,
     paper_rule,
     paper_rule_level,
@@ -173,3 +174,45 @@ def test_the_papers_rule_with_few_splits_by_counting():
     assert paper_rule_level(2, 3) == 0.1
     # 4 + 4: seventy: k/70 < .05 for k = 0 … 3, k/70 > .95 for k = 67, 68, 69
     assert paper_rule_level(4, 4) == pytest.approx(7 / 70)
+
+
+def two_models(seed, noise, sizes=(9, 8, 7, 10)):
+    """The same words by two models: the second's vectors are the first's with noise."""
+    one, rng = four_sets(seed, sizes), np.random.default_rng(seed + 100)
+    return one, tuple(v + noise * rng.normal(size=v.shape) for v in one)
+
+
+@pytest.mark.parametrize("ours, theirs", [("bca", "BCa"), ("percentile", "percentile")])
+def test_the_interval_of_a_difference_is_scipys_with_the_words_drawn_for_both_models(ours, theirs):
+    one, other = two_models(8, 0.7)
+
+    def statistic(*rows):
+        first, second = (plain_d(*(v[r.astype(int)] for v, r in zip(sets, rows, strict=True))) for sets in (one, other))
+        return second - first
+
+    rows = tuple(np.arange(len(v)) for v in one)
+    expected = stats.bootstrap(rows, statistic, n_resamples=3000, method=theirs, vectorized=False, paired=False,
+                               rng=np.random.default_rng(5)).confidence_interval  # fmt: skip
+    low, high = difference_interval(one, other, n_resamples=20_000, seed=3, method=ours)
+    sd = (bootstrap_effect_sizes(*other, seed=1) - bootstrap_effect_sizes(*one, seed=1)).std()
+    assert abs(low - expected.low) < 0.2 * sd and abs(high - expected.high) < 0.2 * sd
+
+
+def test_two_models_that_nearly_agree_differ_by_little_however_wide_their_own_intervals():
+    one, other = two_models(9, 0.001)
+    low, high = difference_interval(one, other)
+    own = effect_size_interval(*one)
+    assert high - low < 0.01 < 0.5 < own[1] - own[0]
+    assert difference_interval(one, tuple(3 * v for v in one), method="percentile") == pytest.approx((0, 0), abs=1e-9)
+
+
+def test_exchanging_the_models_mirrors_the_percentile_interval():
+    one, other = two_models(10, 0.7)
+    low, high = difference_interval(one, other, method="percentile")
+    assert difference_interval(other, one, method="percentile") == pytest.approx((-high, -low))
+
+
+def test_models_that_keep_other_words_are_not_compared():
+    one, other = two_models(11, 0.1)
+    with pytest.raises(BadValues, match="same words"):
+        difference_interval(one, (other[0][1:], *other[1:]))

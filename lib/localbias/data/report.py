@@ -17,6 +17,8 @@ from localbias.errors import unknown
 from localbias.files import cache_dir, replacing
 from localbias.registry import LANGUAGES, TESTS
 
+CHANGE = 1e-9
+"""Less difference between two effect sizes than this is rounding: see :func:`changed`."""
 PUBLISHED_LISTS = ("all", "new", "india", "starter", "user")
 """Variants that are a test's main list; gt and human are translations beside it."""
 
@@ -55,6 +57,15 @@ def named(table: pd.DataFrame) -> pd.DataFrame:
         out["_order"] = [order.get(name, len(order)) for name in out["test"]]
         by.append("_order")
     return out.sort_values(by, kind="stable").drop(columns="_order", errors="ignore").reset_index(drop=True)
+
+
+def changed(differences: pd.Series) -> pd.Series:
+    """Which differences of d are more than rounding: those above ``CHANGE``; a missing one is not.
+
+    >>> changed(pd.Series([0.1 + 0.2 - 0.3, 0.01, float("nan")])).tolist()
+    [False, True, False]
+    """
+    return differences.abs() > CHANGE
 
 
 # -- what there is ----------------------------------------------------------------------------------------
@@ -150,16 +161,21 @@ def kinds_by_language(findings: pd.DataFrame, languages: Iterable[str]) -> pd.Da
 
 
 def audit_facts(findings: pd.DataFrame) -> dict[str, Any]:
-    """Findings by severity, the lists that have an error, and the commonest kind."""
+    """Findings by severity, the lists that have an error, and the commonest kind: of all, and of different ones."""
     distinct = quality.distinct(findings)
     by_severity = findings["severity"].value_counts()
     errors = findings[findings["severity"] == "error"]
-    kinds = distinct["kind"].value_counts()
     return {
         "n": len(findings), "n_different": len(distinct), **{f"n_{s}": int(by_severity.get(s, 0)) for s in SEVERITIES},
         "n_lists": len(errors[["language", "variant", "test"]].drop_duplicates()),
-        "commonest": f"The commonest kind is “{kinds.index[0]}”, {kinds.iloc[0]:,} times." if len(kinds) else "",
+        "commonest": f"The commonest kind is {_commonest(findings)}; counting different findings only, "
+        f"{_commonest(distinct)}." if len(findings) else "",
     }  # fmt: skip
+
+
+def _commonest(findings: pd.DataFrame) -> str:
+    kinds = findings["kind"].value_counts()
+    return f"“{kinds.index[0]}” ({kinds.iloc[0]:,})"
 
 
 def examples(findings: pd.DataFrame, n: int = 3) -> pd.DataFrame:
@@ -236,9 +252,19 @@ def without(doubts: pd.DataFrame, dataset: str, languages: Iterable[str], confid
     return str(path)
 
 
+def confidences(least: str) -> str:
+    """Which doubts a confidence takes in, in words.
+
+    >>> confidences("certain"), confidences("possible")
+    ('certain', 'certain, likely or possible')
+    """
+    *first, last = CONFIDENCE[: CONFIDENCE.index(least) + 1]
+    return f"{', '.join(first)} or {last}" if first else last
+
+
 def effect_facts(effect: pd.DataFrame) -> dict[str, Any]:
     """How much cleaning moved (:func:`localbias.data.quality.cleaning_effect`): counts, mean and largest change."""
-    moved = effect["change"].abs() > 1e-9
+    moved = changed(effect["change"])
     place = named(effect.loc[[effect["change"].abs().idxmax()]]).iloc[0] if moved.any() else None
     return {
         "n": len(effect), "n_moved": int(moved.sum()), "mean_change": effect["change"].abs().mean(),
@@ -251,6 +277,27 @@ def effect_facts(effect: pd.DataFrame) -> dict[str, Any]:
 
 
 # -- FilBBQ's counts beside the printed ones ------------------------------------------------------------------
+
+
+def reproduction(checks: pd.DataFrame) -> dict[str, Any]:
+    """What agrees with the published prompts exactly, and what chi-squared tests say of the draws.
+
+    Parameters
+    ----------
+    checks : DataFrame
+        As ``localbias.filbbq.compare_with_published`` returns; where draws are tested, ``detail`` gives the p.
+
+    Returns
+    -------
+    dict
+        ``n`` comparisons without these tests and how many are ``exact``; the tests' ``p_values``, in words.
+    """
+    p_values = checks["detail"].str.extract(r"chi-squared p = ([\d.]+)", expand=False)
+    compared = checks[p_values.isna()]
+    return {
+        "n": len(compared), "exact": int(compared["exact"].sum()),
+        "p_values": " and ".join(f"{float(p):.2f}" for p in p_values.dropna()),
+    }  # fmt: skip
 
 
 def beside_printed(counts: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:

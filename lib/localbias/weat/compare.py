@@ -9,6 +9,7 @@ import pandas as pd
 from scipy import stats
 
 from localbias.data import published, sources
+from localbias.data.report import CHANGE
 from localbias.errors import BadTable, unknown
 from localbias.registry import LANGUAGES, METHODS, MODELS, TESTS
 
@@ -100,9 +101,19 @@ def side_by_side(results: pd.DataFrame, column: str, one: object, other: object)
     joined = joined.dropna(subset=["effect_size_one", "effect_size_other"]).reset_index(drop=True)
     first, second = joined["effect_size_one"], joined["effect_size_other"]
     return joined.assign(
-        one=one, other=other, difference=second - first, sign_differs=np.sign(first) != np.sign(second),
+        one=one, other=other, difference=second - first, sign_differs=signs(first) != signs(second),
         significance_differs=joined["significant_q_one"] != joined["significant_q_other"],
     )  # fmt: skip
+
+
+def signs(effects: pd.Series | np.ndarray) -> np.ndarray:
+    """−1, 0 or 1 of each d; a d nearer to 0 than rounding (``CHANGE``) has none.
+
+    >>> signs(np.array([-0.3, 2e-16, 0.3])).tolist()
+    [-1.0, 0.0, 1.0]
+    """
+    effects = np.asarray(effects, dtype=float)
+    return np.sign(np.where(np.abs(effects) > CHANGE, effects, 0.0))
 
 
 def long_form(pairs: pd.DataFrame, names: Sequence[str] | None = None) -> pd.DataFrame:
@@ -141,15 +152,15 @@ def against(results: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        As :func:`labelled` :func:`side_by_side`, with ``other_title``, the other's ``method``, and ``pair_label``
-        ("Thai: bert-base-thai").
+        As :func:`labelled` :func:`side_by_side`, with ``other_title``, the other's ``method``, the multilingual
+        model's ``method_one``, and ``pair_label`` ("Thai: bert-base-thai").
     """
     ours, parts = only(results, kind="multilingual"), []
     for (name, method), theirs in results[results["kind"] != "multilingual"].groupby(["model", "method"], sort=False):
         code = method if method in set(ours["method"]) else ours["method"].iloc[0]
         pair = side_by_side(together(ours[ours["method"] == code], theirs), "model", ours["model"].iloc[0], name)
         title = MODELS[name].title if name in MODELS else name
-        parts.append(pair.assign(other_title=title, method=method))
+        parts.append(pair.assign(other_title=title, method=method, method_one=code))
     if not parts:
         raise BadTable("there is no other model to compare", expected="results of a monolingual model",
                        got=f"only {ours['model'].iloc[0]}")  # fmt: skip
@@ -199,7 +210,7 @@ def agreement(one: pd.Series, other: pd.Series) -> dict[str, float]:
         low, high = r.confidence_interval()
         found |= {"pearson": float(r.statistic), "pearson_low": float(low), "pearson_high": float(high),
                   "spearman": float(stats.spearmanr(a, b).statistic)}  # fmt: skip
-    share = float((np.sign(a) == np.sign(b)).mean()) if len(pair) else missing
+    share = float((signs(a) == signs(b)).mean()) if len(pair) else missing
     difference = b - a if len(pair) else np.array([missing])
     return found | {"same_sign": share, "mean_difference": float(difference.mean()),
                     "mean_absolute": float(np.abs(difference).mean())}  # fmt: skip

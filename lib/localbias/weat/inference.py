@@ -4,7 +4,8 @@ r"""What a d is worth: intervals, many tests at once, and what set sizes allow.
 and d is computed of each draw (Efron and Tibshirani 1993). Two intervals: *percentile*, the
 quantiles of the draws; *BCa*, quantiles moved for bias and acceleration, the latter from leaving out
 each word of each set once (several samples: Efron and Tibshirani, section 14; the formula is the
-one of ``scipy.stats.bootstrap``). The interval is about other words of the same kind, not about
+one of ``scipy.stats.bootstrap``). Two models on the same words are compared by the interval of the
+difference of their d, each draw of words serving both. The interval is about other words of the same kind, not about
 another model.
 
 **Many tests.** Benjamini–Hochberg q-values (share of false findings among the findings) and Holm's
@@ -30,8 +31,8 @@ from localbias.weat.association import SPREAD_FLOOR, unit_sets
 from localbias.weat.permutation import smallest_p
 
 __all__ = [
-    "INTERVALS", "adjust", "bootstrap_effect_sizes", "effect_size_interval", "effect_size_intervals", "paper_rule",
-    "paper_rule_level", "smallest_p",
+    "INTERVALS", "adjust", "bootstrap_effect_sizes", "difference_interval", "effect_size_interval",
+    "effect_size_intervals", "paper_rule", "paper_rule_level", "smallest_p",
 ]  # fmt: skip
 
 INTERVALS = ("bca", "percentile")
@@ -74,30 +75,79 @@ def effect_size_intervals(
     seed: int = 0, methods: Sequence[str] = INTERVALS,
 ) -> dict[str, tuple[float, float]]:  # fmt: skip
     """Method → interval, all from the same draws; parameters and errors as :func:`effect_size_interval`."""
+    _check_interval(level, n_resamples, methods)
+    return _intervals([_cosines(x, y, a, b)], level, n_resamples, seed, methods)
+
+
+def difference_interval(
+    one: Sequence[np.ndarray], other: Sequence[np.ndarray], level: float = 0.95, n_resamples: int = 5000,
+    seed: int = 0, method: str = "bca",
+) -> tuple[float, float]:  # fmt: skip
+    """Bootstrap interval of d(other) − d(one): the same words by two models, drawn anew together.
+
+    A word that is drawn for one model is drawn for the other, so what the models share cancels.
+
+    Parameters
+    ----------
+    one, other : four (n, dim) arrays each
+        Vectors of X, Y, A and B by either model; row i of a set is the same word in both.
+    level, n_resamples, seed, method
+        As in :func:`effect_size_interval`.
+
+    Returns
+    -------
+    (low, high) : floats
+        NaN when either d is undefined.
+
+    Raises
+    ------
+    BadValues
+        Also when the two have not the same number of words.
+    """
+    _check_interval(level, n_resamples, (method,))
+    sides = [_cosines(*one), _cosines(*other)]
+    if sides[0].sizes != sides[1].sizes:
+        raise BadValues("the models do not have the same words", expected="sets of the same sizes",
+                        got=f"{sides[0].sizes} and {sides[1].sizes}")  # fmt: skip
+    return _intervals(sides, level, n_resamples, seed, (method,))[method]
+
+
+def _check_interval(level: float, n_resamples: int, methods: Sequence[str]) -> None:
     for method in methods:
         if method not in INTERVALS:
             raise unknown("interval method", method, INTERVALS)
     if not 0 < level < 1 or n_resamples < 1:
         raise BadValues("no interval can be made", expected="0 < level < 1 and n_resamples >= 1",
                         got=f"level={level}, n_resamples={n_resamples}")  # fmt: skip
-    x, y, a, b = unit_sets(x, y, a, b)
-    cosines = _Cosines(np.vstack([x, y]), a, b, len(x))
-    draws = cosines.draw(n_resamples, seed)
+
+
+def _intervals(sides: Sequence[_Cosines], level: float, n_resamples: int, seed: int, methods: Sequence[str]):
+    """Intervals of the last side's d, less the first's where there are two: one set of draws serves all."""
+    draws = _last_less_first([side.draw(n_resamples, seed) for side in sides])
     draws = np.sort(draws[np.isfinite(draws)])  # a draw of one word over and over has no spread
-    observed = cosines.effect_size()
+    observed = _last_less_first([side.effect_size() for side in sides])
     if not np.isfinite(observed) or not len(draws):
         return dict.fromkeys(methods, (float("nan"), float("nan")))
+    left_out = [_last_less_first(sets) for sets in zip(*(side.left_out() for side in sides), strict=True)]
     plain = np.array([(1 - level) / 2, (1 + level) / 2])
-    tails = {m: _bca_tails(plain, draws, observed, cosines.left_out()) if m == "bca" else plain for m in methods}
+    tails = {m: _bca_tails(plain, draws, observed, left_out) if m == "bca" else plain for m in methods}
     return {m: tuple(float(end) for end in np.quantile(draws, tails[m])) for m in methods}
+
+
+def _last_less_first(values: Sequence):
+    return values[-1] - values[0] if len(values) > 1 else values[0]
 
 
 def bootstrap_effect_sizes(
     x: np.ndarray, y: np.ndarray, a: np.ndarray, b: np.ndarray, n_resamples: int = 5000, seed: int = 0
 ) -> np.ndarray:
     """d of ``n_resamples`` draws of words from each of the four sets; NaN where a draw has no spread."""
+    return _cosines(x, y, a, b).draw(n_resamples, seed)
+
+
+def _cosines(x: np.ndarray, y: np.ndarray, a: np.ndarray, b: np.ndarray) -> _Cosines:
     x, y, a, b = unit_sets(x, y, a, b)
-    return _Cosines(np.vstack([x, y]), a, b, len(x)).draw(n_resamples, seed)
+    return _Cosines(np.vstack([x, y]), a, b, len(x))
 
 
 class _Cosines:

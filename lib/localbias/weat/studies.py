@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 
-from localbias.data import dataset_label, has_words, resolve_dataset
+from localbias.data import clean_sets, dataset_label, has_words, load_words, resolve_dataset
 from localbias.embed import Encoder
 from localbias.errors import BadTable
 from localbias.registry import monolingual_models
+from localbias.weat.association import associations, effect_size
+from localbias.weat.inference import difference_interval
 from localbias.weat.run import FAMILY, judged, languages_of, methods_of, run_weat, tests_of
 
 TRANSLATIONS = {"gt": "machine translation", "human": "human translation", "starter": "written by a language model"}
@@ -75,6 +78,72 @@ def run_models(
     parts += [_of_model(*one, tests, methods, settings).assign(kind="monolingual") for one in rest]
     family = [name for name in FAMILY if name != "model" or monolingual != "registry"]
     return judged(pd.concat(parts, ignore_index=True), settings.get("alpha", 0.05), [*family, "kind"])
+
+
+def paired_differences(
+    pairs: pd.DataFrame, dataset: str = "auto", level: float = 0.95, n_resamples: int = 2000, seed: int = 0,
+    interval: str = "bca", progress: bool = False,
+) -> pd.DataFrame:  # fmt: skip
+    """How much two models differ in each test, with an interval: both see the same words, drawn anew together.
+
+    Parameters
+    ----------
+    pairs : DataFrame
+        Of :func:`localbias.weat.compare.against`: which test, in which language, by which two models and methods.
+    dataset : str
+        The word lists of ``pairs``.
+    level, n_resamples, seed, interval
+        As in :func:`localbias.weat.effect_size_interval`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The rows of ``pairs`` with ``effect_shared_one``, ``effect_shared_other`` (d over the words that both models
+        have), ``change`` (other − one), its interval ``low``, ``high``, ``apart`` (the interval leaves 0 out),
+        ``words`` and ``words_left`` (used, and left out because one model has no vector). NaN where fewer than
+        two words of a set remain.
+    """
+    vectors = _Vectors(pairs, dataset, progress)
+    rows = [_paired(vectors, pair, level, n_resamples, seed, interval) for pair in pairs.to_dict("records")]
+    return pairs.assign(**pd.DataFrame(rows, index=pairs.index))
+
+
+class _Vectors:
+    """Words and their vectors of every model of some pairs; each model reads a language's words once."""
+
+    def __init__(self, pairs: pd.DataFrame, dataset: str, progress: bool):
+        keys = pairs[["test", "language", "variant"]].drop_duplicates().itertuples(index=False, name=None)
+        made = clean_sets if pairs["clean"].all() else (lambda sets: sets)
+        self.sets = {key: made(load_words(*key, dataset)) for key in keys}
+        self.held, self.progress = {}, progress
+
+    def of(self, model: str, method: str, protocol: str, language: str) -> dict[str, np.ndarray]:
+        key = (model, method, protocol, language)
+        if key not in self.held:
+            words = sorted({w for (_, code, _), sets in self.sets.items() if code == language for w in sets.words})
+            found = Encoder(model, protocol=protocol, progress=self.progress).encode(
+                words, methods=[method], language=language
+            )
+            self.held[key] = dict(zip(words, found[method], strict=True))
+        return self.held[key]
+
+
+def _paired(vectors: _Vectors, pair: dict, level: float, n_resamples: int, seed: int, interval: str) -> dict:
+    where = pair["protocol"], pair["language"]
+    one = vectors.of(pair["one"], pair["method_one"], *where)
+    other = vectors.of(pair["other"], pair["method"], *where)
+    sets = vectors.sets[pair["test"], pair["language"], pair["variant"]].sets.values()
+    kept = [[w for w in words if not (np.isnan(one[w]).any() or np.isnan(other[w]).any())] for words in sets]
+    words = sum(map(len, kept))
+    row = {"effect_shared_one": np.nan, "effect_shared_other": np.nan, "low": np.nan, "high": np.nan, "words": words,
+           "words_left": sum(map(len, sets)) - words}  # fmt: skip
+    if min(map(len, kept)) >= 2:
+        arrays = [[np.stack([by[w] for w in words]) for words in kept] for by in (one, other)]
+        d = [effect_size(associations(x, a, b), associations(y, a, b)) for x, y, a, b in arrays]
+        low, high = difference_interval(*arrays, level, n_resamples, seed, interval)
+        row |= {"effect_shared_one": d[0], "effect_shared_other": d[1], "low": low, "high": high}
+    change = row["effect_shared_other"] - row["effect_shared_one"]
+    return row | {"change": change, "apart": bool(row["low"] > 0 or row["high"] < 0)}
 
 
 def _of_model(languages, model: str, tests, methods: Sequence[str], settings: dict) -> pd.DataFrame:

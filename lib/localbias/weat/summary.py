@@ -3,39 +3,65 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
 
+from localbias.data.report import changed
 from localbias.errors import BadTable
+from localbias.registry import TESTS
 from localbias.weat.compare import labelled
 from localbias.weat.inference import paper_rule_level
 
 SHOWN = {
-    "language_name": "language", "test_label": "test", "method": "method", "n_x": "X", "n_y": "Y", "n_a": "A",
-    "n_b": "B", "effect_size": "d", "ci_low": "low", "ci_high": "high", "p_value": "p", "p_two_sided": "two-sided p",
-    "q_value": "q", "p_holm": "Holm", "flags": "flags",
+    "language_name": "language", "test_label": "test", "method": "method", "effect_size": "d", "ci_low": "low",
+    "ci_high": "high", "p_two_sided": "two-sided p", "q_value": "q", "flags": "flags",
 }  # fmt: skip
-"""Columns of a result table that a page shows, with their headings."""
+"""Columns of a result table that a page shows, with their headings; the download holds all."""
 SHOWN_BESIDE = {
-    "language_name": "language", "test_label": "test", "model": "our model", "method": "method", "effect_size": "our d",
-    "p_value": "our p", "model_published": "their model", "d_published": "their d", "p_published": "their p",
+    "language_name": "language", "test_label": "test", "method": "method", "effect_size": "our d",
+    "d_published": "their d", "difference": "ours − theirs", "p_value": "our p", "p_published": "their p",
     "flags_published": "doubts about theirs",
 }  # fmt: skip
 """The same of a :func:`beside_published` table."""
 SHOWN_PAIRS = {
     "language_name": "language", "test_label": "test", "effect_size_one": "d, one", "effect_size_other": "d, other",
-    "difference": "other − one", "q_value_one": "q, one", "q_value_other": "q, other", "flags_other": "flags, other",
+    "difference": "other − one", "q_value_one": "q, one", "q_value_other": "q, other",
+    "significance_differs": "verdict differs", "flags_other": "flags, other",
 }  # fmt: skip
 """The same of a :func:`side_by_side` table."""
+SHOWN_DIFFERENCES = {
+    "language_name": "language", "test_label": "test", "other_title": "other model", "effect_shared_one": "d, one",
+    "effect_shared_other": "d, other", "change": "other − one", "low": "low", "high": "high", "apart": "leaves 0 out",
+    "significance_differs": "verdict differs", "words": "words", "words_left": "words left out",
+}  # fmt: skip
+"""The same of a table of :func:`localbias.weat.studies.paired_differences`."""
+P_SHOWN = 1e-6
+"""A smaller p is not written out: long lists leave it between bounds wider than 1 % (``p_low``, ``p_high``)."""
+
+
+def p_text(p: float) -> str:
+    """A p or q for readers: three decimals, two digits below 0.0005, "< 1e−6" below that.
+
+    >>> p_text(0.0312), p_text(0.00012), p_text(6.3e-13)
+    ('0.031', '1.2e−04', '< 1e−6')
+    """
+    if p < P_SHOWN:
+        return "< 1e−6"
+    return (f"{p:.1e}" if p < 5e-4 else f"{p:.3f}").replace("-", "−")
+
+
 FORMATS = dict.fromkeys(
     ("effect_size", "ci_low", "ci_high", "d_published", "difference", "effect_size_one", "effect_size_other", "mean_d",
-     "lowest_d", "highest_d"), "+.2f",
+     "lowest_d", "highest_d", "effect_shared_one", "effect_shared_other", "change", "low", "high", "d_before",
+     "d_after"), "+.2f",
+) | dict.fromkeys(
+    ("p_value", "p_two_sided", "q_value", "p_holm", "q_value_one", "q_value_other", "p_before", "p_after"), p_text,
 ) | {"share": ".0%", "coverage": ".0%", "p_min": ".1e"}  # fmt: skip
 
 
-def formats(table: pd.DataFrame) -> dict[str, str]:
+def formats(table: pd.DataFrame) -> dict[str, str | Callable[[float], str]]:
     """How a page writes the numbers of a table: those of ``FORMATS`` that it has."""
     return {name: form for name, form in FORMATS.items() if name in table.columns}
 
@@ -67,27 +93,68 @@ def headline(results: pd.DataFrame) -> dict[str, object]:
     dict
         ``n`` effects, ``n_q``, ``n_paper``, ``n_negative`` (significant and below 0), ``paper_level`` (true level of
         the papers' rule, mean over the rows), ``expected`` (false findings of that rule if there were
-        nothing), ``languages``, ``most``, ``most_n``, ``least``, ``least_n`` (tests with most and fewest significant
-        languages), ``top``, ``top_d``, ``bottom``, ``bottom_d`` (largest and smallest effect, named),
-        ``median_width`` of the intervals.
+        nothing), ``languages``, ``by_test`` (:func:`most_and_least`), ``top``, ``top_d``, ``bottom``, ``bottom_d``
+        (highest and lowest d, named), ``median_width`` of the intervals.
     """
     made = results.dropna(subset="effect_size")
     if made.empty:
         raise BadTable("no effect was computed", expected="rows with an effect size", got=f"{len(results)} rows",
                        where="; ".join(results["flags"].unique()[:3]))  # fmt: skip
-    tests = overview(made, ["test_label"]).sort_values(["significant_q", "mean_d"], ascending=False, kind="stable")
     top, bottom = made.loc[made["effect_size"].idxmax()], made.loc[made["effect_size"].idxmin()]
     level = np.mean([paper_rule_level(x, y) for x, y in zip(made["n_x"], made["n_y"], strict=True)])
     return {
         "n": len(made), "n_q": int(made["significant_q"].sum()), "n_paper": int(made["significant_paper"].sum()),
         "n_negative": int((made["significant_q"] & (made["effect_size"] < 0)).sum()), "paper_level": float(level),
         "expected": float(level) * len(made), "languages": made["language"].nunique(),
-        "most": tests["test_label"].iloc[0], "most_n": int(tests["significant_q"].iloc[0]),
-        "least": tests["test_label"].iloc[-1], "least_n": int(tests["significant_q"].iloc[-1]),
+        "by_test": most_and_least(made),
         "top": f"{top['language_name']}, {top['test_label']}", "top_d": float(top["effect_size"]),
         "bottom": f"{bottom['language_name']}, {bottom['test_label']}", "bottom_d": float(bottom["effect_size"]),
         "median_width": float((made["ci_high"] - made["ci_low"]).median()),
     }  # fmt: skip
+
+
+def most_and_least(results: pd.DataFrame) -> str:
+    """Which tests are significant in most and in fewest languages, ties named together, as a clause.
+
+    >>> table = pd.DataFrame({"test": ["weat1", "weat1", "weat2", "weat6"], "effect_size": [1.0, 0.9, 0.2, 0.1],
+    ...     "test_label": ["WEAT 1", "WEAT 1", "WEAT 2", "WEAT 6"], "significant_q": [True, True, False, False]})
+    >>> most_and_least(table)
+    'WEAT 1 is significant in 2 languages, WEAT 2 and WEAT 6 in none'
+    """
+    order = {name: i for i, name in enumerate(TESTS)}
+    table = results.sort_values("test", key=lambda tests: tests.map(lambda t: order.get(t, len(order))), kind="stable")
+    counts = table.groupby("test_label", sort=False)["significant_q"].sum()
+    most, least = int(counts.max()), int(counts.min())
+    if most == 0:
+        return "no test is significant in any language"
+    first = counts.index[counts == most].tolist()
+    verb, where = "is" if len(first) == 1 else "are", f"{most} language" + "s" * (most > 1)
+    clause, last = f"{joined(first)} {verb} significant in {where}", counts.index[counts == least].tolist()
+    return clause if most == least else f"{clause}, {joined(last)} in {least or 'none'}"
+
+
+def joined(names: Sequence[str]) -> str:
+    """Names in a sentence.
+
+    >>> joined(["WEAT 1", "WEAT 2", "WEAT 6"])
+    'WEAT 1, WEAT 2 and WEAT 6'
+    """
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def size_limits(results: pd.DataFrame) -> str:
+    """A sentence: whether the set sizes of one figure let every test reach significance."""
+    made = results.dropna(subset=["effect_size", "p_min"])
+    row = made.loc[made["p_min"].idxmax()]
+    sizes = f"{row['n_x']} and {row['n_y']} words, the smallest here, allow no two-sided p below {row['p_min']:.1e}"
+    never = made["flags"].str.contains("cannot be significant").sum()
+    holm = made["flags"].str.contains("cannot pass Holm").sum()
+    if never or holm:
+        parts = [f"{never} of {len(made)} rows cannot be significant at all"] * bool(never)
+        parts += [f"{holm} of {len(made)} cannot pass Holm among the {row['family_size']} tests"] * bool(holm)
+        return f"X and Y of {sizes}: {', '.join(parts)}, whatever the model (see the flags)."
+    return f"X and Y of {sizes}: every test could pass Holm among the {row['family_size']}."
 
 
 def changes(pairs: pd.DataFrame) -> dict[str, object]:
@@ -96,7 +163,7 @@ def changes(pairs: pd.DataFrame) -> dict[str, object]:
     Returns
     -------
     dict
-        ``n`` pairs, ``same`` (difference 0), ``changed``, ``sign`` and ``significance`` (how many differ),
+        ``n`` pairs, ``changed`` (by more than rounding), ``same``, ``sign`` and ``significance`` (how many differ),
         ``mean_absolute``; of the pair that differs most ``largest`` (its name), ``largest_from``, ``largest_to``,
         ``largest_other`` (its other side).
     """
@@ -106,8 +173,8 @@ def changes(pairs: pd.DataFrame) -> dict[str, object]:
     named["test_label"] = named.get("test_label", f"{pairs['one'].iloc[0]} and {pairs['other'].iloc[0]}")
     row = named.loc[named["difference"].abs().idxmax()]
     return {
-        "n": len(pairs), "same": int((pairs["difference"] == 0).sum()),
-        "changed": int((pairs["difference"] != 0).sum()), "sign": int(pairs["sign_differs"].sum()),
+        "n": len(pairs), "same": int((~changed(pairs["difference"])).sum()),
+        "changed": int(changed(pairs["difference"]).sum()), "sign": int(pairs["sign_differs"].sum()),
         "significance": int(pairs["significance_differs"].sum()),
         "mean_absolute": float(pairs["difference"].abs().mean()),
         "largest": f"{row['language_name']}, {row['test_label']}",
