@@ -3,9 +3,17 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from localbias.errors import BadTable
-from localbias.sensitivity import beside_published, concordance, protocol_cosines, ranking, row_cosines
+from localbias.sensitivity import (
+    beside_published,
+    concordance,
+    protocol_cosines,
+    rank_correlation,
+    ranking,
+    row_cosines,
+)
 
 
 def rows(**languages):
@@ -36,12 +44,29 @@ def test_concordance_by_hand():
     assert np.isnan(concordance(rows(ar=[1.0, 2.0])))
 
 
-def test_beside_published_keeps_methods_that_only_one_side_has():
-    m10 = pd.DataFrame({"language": ["ar"], "method": ["M10"], "rho": [0.2]})
-    theirs = pd.concat([rows(ar=[0.1, 0.5], zz=[9.0, 9.0]), m10])
-    both = beside_published(rows(ar=[0.3, 0.1, 0.2]), theirs).set_index("method")
-    assert both.loc["M2", "mean_rank_published"] == 1 and np.isnan(both.loc["M3", "rho_published"])
-    assert both.loc["M10", "rho_published"] == 0.2 and np.isnan(both.loc["M10", "rho"])
+def test_beside_published_ranks_what_both_have():
+    """Theirs is M10 > M2 > M1 in ar and M10 > M1 > M2 in bn: without M10, which ours lacks, 2 1 and 1 2."""
+    m10 = pd.DataFrame({"language": ["ar", "bn"], "method": "M10", "rho": [0.9, 0.7]})
+    theirs = pd.concat([rows(ar=[0.1, 0.5], bn=[0.4, 0.2], zz=[9.0, 8.0]), m10])
+    both = beside_published(rows(ar=[0.3, 0.1, 0.2], bn=[0.3, 0.1, 0.2]), theirs).set_index("method")
+    assert both.loc["M1", ["mean_rank", "mean_rank_published"]].tolist() == [1, 1.5]
+    assert both.loc["M2", ["mean_rank", "mean_rank_published"]].tolist() == [2, 1.5], "M3 is ours alone"
+    assert both.loc["M3", "rho"] == pytest.approx(0.2) and np.isnan(both.loc["M3", "mean_rank"])
+    assert both.loc["M10", "rho_published"] == pytest.approx(0.8) and np.isnan(both.loc["M10", "mean_rank_published"])
+
+
+def test_a_language_where_theirs_lacks_a_method_is_ranked_without_it():
+    theirs = pd.DataFrame({"language": ["ar", "ar", "bn"], "method": ["M1", "M2", "M2"], "rho": [0.1, 0.2, 0.2]})
+    both = beside_published(rows(ar=[0.3, 0.1], bn=[0.3, 0.1]), theirs).set_index("method")
+    assert both.loc["M2", ["mean_rank", "languages"]].tolist() == [1.5, 2] and both.loc["M1", "languages"] == 1
+
+
+def test_rank_correlation_by_hand():
+    """Squared differences 4 + 1 + 1 + 1 + 1: 1 − 6·8/(5·24) = 0.6; p from Student's t with 3 degrees of freedom."""
+    got = rank_correlation(pd.DataFrame({"mean_rank": [1, 2, 3, 4, 5], "mean_rank_published": [3, 1, 2, 5, 4]}))
+    assert got["n"] == 5 and got["rho"] == pytest.approx(0.6)
+    t = 0.6 * np.sqrt(3 / (1 - 0.36))
+    assert got["p"] == pytest.approx(2 * stats.t.sf(t, 3))
 
 
 def test_row_cosines_are_invariant_to_scale():

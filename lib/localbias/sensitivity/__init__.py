@@ -12,9 +12,9 @@ whether they mean anything.
 
 from localbias.sensitivity.heuristic import distance_variance, run_sensitivity, sensitivity, summary
 from localbias.sensitivity.protocols import protocol_cosines, row_cosines
-from localbias.sensitivity.ranking import beside_published, concordance, ranking
+from localbias.sensitivity.ranking import beside_published, concordance, rank_correlation, ranking
 
 __all__ = [
-    "beside_published", "concordance", "distance_variance", "protocol_cosines", "ranking", "row_cosines",
-    "run_sensitivity", "sensitivity", "summary",
+    "beside_published", "concordance", "distance_variance", "protocol_cosines", "rank_correlation", "ranking",
+    "row_cosines", "run_sensitivity", "sensitivity", "summary",
 ]  # fmt: skip

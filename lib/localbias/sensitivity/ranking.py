@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pandas as pd
+from scipy import stats
 
 from localbias.errors import BadTable
 from localbias.registry import METHODS
@@ -67,7 +68,7 @@ def concordance(by_language: pd.DataFrame) -> float:
 
 
 def beside_published(by_language: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
-    """Our ranking with the authors' mean ρ and rank over the same languages.
+    """Our ranking and the authors', over what both have: each rank is among the same methods of the same languages.
 
     Parameters
     ----------
@@ -77,11 +78,28 @@ def beside_published(by_language: pd.DataFrame, theirs: pd.DataFrame) -> pd.Data
     Returns
     -------
     pandas.DataFrame
-        The columns of :func:`ranking`, then rho_published, mean_rank_published, first_published (NaN where the authors
-        have none).
+        The columns of :func:`ranking`, then rho_published, mean_rank_published, first_published. A method that only
+        one side has keeps its mean ρ there and has no rank.
     """
-    common = theirs[theirs["language"].isin(set(by_language["language"]))]
-    other = ranking(common[["language", "method", "rho"]]).set_index("method")[["rho", "mean_rank", "first"]]
-    other = other.add_suffix("_published").reset_index()
-    both = ranking(by_language).merge(other, on="method", how="outer", sort=False)
+    ours, theirs = (t[["language", "method", "rho"]].dropna(subset=["rho"]) for t in (by_language, theirs))
+    theirs = theirs[theirs["language"].isin(set(ours["language"]))]
+    shared = ours.merge(theirs, on=["language", "method"], suffixes=("", "_published"))
+    sides = [ranking(shared), ranking(shared.assign(rho=shared["rho_published"]))]
+    other = sides[1].set_index("method")[["rho", "mean_rank", "first"]].add_suffix("_published").reset_index()
+    both = sides[0].merge(other, on="method")
+    for table, column in ((ours, "rho"), (theirs, "rho_published")):
+        lone = ranking(table[~table["method"].isin(both["method"])])[["method", "title", "rho"]]
+        both = pd.concat([both, lone.rename(columns={"rho": column})], ignore_index=True)
     return both.astype({name: "Int64" for name in ("first", "languages", "first_published")})
+
+
+def rank_correlation(both: pd.DataFrame) -> dict[str, float]:
+    """Spearman's correlation of both mean ranks of :func:`beside_published`: ``n`` methods, ``rho``, two-sided ``p``.
+
+    >>> both = pd.DataFrame({"mean_rank": [1.0, 2, 3, 4, None], "mean_rank_published": [1.0, 3, 2, 4, 5]})
+    >>> {name: round(value, 6) for name, value in rank_correlation(both).items()}
+    {'n': 4, 'rho': 0.8, 'p': 0.2}
+    """
+    shared = both.dropna(subset=["mean_rank", "mean_rank_published"])
+    found = stats.spearmanr(shared["mean_rank"], shared["mean_rank_published"])
+    return {"n": len(shared), "rho": float(found.statistic), "p": float(found.pvalue)}
