@@ -262,3 +262,20 @@ def test_the_explaining_pictures_fit_the_page():
     simulated = sizes.assign(method=["bca", "percentile"], coverage=[0.95, 0.9], level=0.95)
     for chart in (explain.effect_size_picture(), explain.coverage_picture(simulated)):
         assert float(ET.fromstring(the_svg(charts.figure(chart))).get("width")) <= theme.WIDTH
+
+
+def test_what_the_simulation_says_is_counted_from_its_table():
+    """Promised 90 %: at d = 0 BCa (88, 91) is nearer than percentile (99, 95) twice; at d = 1 once each, and tied."""
+    sizes = [(8, 8, 8, 8, 0.0), (9, 9, 8, 8, 0.0), (8, 8, 8, 8, 1.0), (9, 9, 8, 8, 1.0), (9, 9, 9, 9, 1.0)]
+    rows = [(*size, method, c) for method, column in (("bca", (0.88, 0.91, 0.7, 0.89, 0.88)),
+                                                      ("percentile", (0.99, 0.95, 0.8, 0.6, 0.92)))
+            for size, c in zip(sizes, column, strict=True)]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["n_x", "n_y", "n_a", "n_b", "true_d", "method", "coverage"]).assign(level=0.9)
+    text = explain.coverage_facts(table)
+    assert "BCa intervals in 70.0 % (8+8 and 8+8 words, true d = 1) to 91.0 % and" in text
+    assert "percentile intervals in 60.0 % (9+9 and 8+8 words, true d = 1) to 99.0 %." in text
+    assert "at true d = 0, BCa in 2 of 2 settings" in text
+    assert "at true d = 1, BCa in 1, percentile in 1, neither in 1 of 3 settings." in text
+    spec = str(explain.coverage_picture(table).to_dict())
+    domains = re.findall(r"'field': 'share', 'scale': {'domain': \[([^]]*)\]", spec)
+    assert set(domains) == {"60, 101"}, "the lowest point is on the axis"

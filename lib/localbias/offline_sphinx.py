@@ -101,14 +101,7 @@ class CoveragePicture(SphinxDirective):
         if not path.is_file():
             return [_absent()]
         table = pd.read_csv(path)
-        bca = 100 * table.loc[table["method"] == "bca", "coverage"]
-        text = page.sentence_text(
-            "Over these simulations, {level:.0f} % BCa intervals held the true value between {low:.0f} and {high:.0f} "
-            "times in a hundred.",
-            level=100 * table["level"].iloc[0],
-            low=bca.min(),
-            high=bca.max(),
-        )
+        text = explain.coverage_facts(table)
         return [_raw(render.figure(explain.coverage_picture(table))), nodes.paragraph("", text)]
 
 

@@ -90,6 +90,32 @@ def effect_size_picture(examples: tuple[float, ...] = EXAMPLES) -> alt.TopLevelM
     )
 
 
+def coverage_facts(table: pd.DataFrame) -> str:
+    """What the simulated intervals say, in sentences: the range of each kind, and which is nearer to its promise.
+
+    ``table`` is as for :func:`coverage_picture`.
+    """
+    level, kinds, ranges, nearer = float(table["level"].iloc[0]), {"bca": "BCa", "percentile": "percentile"}, [], []
+    for kind, name in kinds.items():
+        part = table[table["method"] == kind]
+        low, high = part.loc[part["coverage"].idxmin()], part["coverage"].max()
+        ranges.append(f"{name} intervals in {100 * low['coverage']:.1f} % ({_setting(low)}) to {100 * high:.1f} %")
+    wide = table.pivot(index=["true_d", "n_x", "n_y", "n_a", "n_b"], columns="method", values="coverage")
+    off = (wide[list(kinds)] - level).abs().round(9)
+    for d, part in off.groupby(level="true_d"):
+        less = part["bca"] - part["percentile"]
+        counts = {"BCa": (less < 0).sum(), "percentile": (less > 0).sum(), "neither": (less == 0).sum()}
+        found = ", ".join(f"{name} in {n}" for name, n in counts.items() if n)
+        nearer.append(f"at true d = {d:.2g}, {found} of {len(part)} settings")
+    promise = f"{100 * level:.0f} %"
+    return (f"In the simulations, the true value is held, where {promise} are promised, by {' and by '.join(ranges)}. "
+            f"Nearer to {promise} are: {'; '.join(nearer)}.")  # fmt: skip
+
+
+def _setting(row: pd.Series) -> str:
+    return f"{row['n_x']}+{row['n_y']} and {row['n_a']}+{row['n_b']} words, true d = {row['true_d']:.2g}"
+
+
 def coverage_picture(table: pd.DataFrame) -> alt.TopLevelMixin:
     """How often simulated intervals hold the true effect size.
 
@@ -115,10 +141,11 @@ def coverage_picture(table: pd.DataFrame) -> alt.TopLevelMixin:
         facet="truth",
         columns=3,
         reference=100 * level,
+        domain=[5 * math.floor(shown["share"].min() / 5), 101],
         tooltip=["standard_error"] if "standard_error" in table else [],
         title=f"How often a {100 * level:.0f} % interval holds the true effect size",
         subtitle="Words in X + Y, in A + B; the line is what the interval promises.",
         x_title="intervals that hold it (%)",
         description="Dots for two kinds of interval at several set sizes and three true effect sizes, with a line at "
-        "the promised level. BCa intervals lie nearer to the line than percentile intervals when there is no effect.",
+        f"the promised level. {coverage_facts(table)}",
     )
