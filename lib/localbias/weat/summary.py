@@ -147,14 +147,15 @@ def size_limits(results: pd.DataFrame) -> str:
     """A sentence: whether the set sizes of one figure let every test reach significance."""
     made = results.dropna(subset=["effect_size", "p_min"])
     row = made.loc[made["p_min"].idxmax()]
-    sizes = f"{row['n_x']} and {row['n_y']} words, the smallest here, allow no two-sided p below {row['p_min']:.1e}"
+    least = f"{row['p_min']:.1e}".replace("-", "−")
+    sizes = f"{row['n_x']} and {row['n_y']} words, the smallest here, allow no two-sided p below {least}"
     never = made["flags"].str.contains("cannot be significant").sum()
     holm = made["flags"].str.contains("cannot pass Holm").sum()
     if never or holm:
-        parts = [f"{never} of {len(made)} rows cannot be significant at all"] * bool(never)
-        parts += [f"{holm} of {len(made)} cannot pass Holm among the {row['family_size']} tests"] * bool(holm)
-        return f"X and Y of {sizes}: {', '.join(parts)}, whatever the model (see the flags)."
-    return f"X and Y of {sizes}: every test could pass Holm among the {row['family_size']}."
+        parts = [f"{never} cannot be significant at all"] * bool(never)
+        parts += [f"{holm} could not on their own pass Holm among {row['family_size']} tests"] * bool(holm)
+        return f"X and Y of {sizes}. Of {len(made)} rows {' and '.join(parts)}, whatever the model (see the flags)."
+    return f"X and Y of {sizes}: every test can pass Holm among {row['family_size']}."
 
 
 def changes(pairs: pd.DataFrame) -> dict[str, object]:
