@@ -113,7 +113,7 @@ def verdict_switches(
         opacity=alt.Opacity(field="_shown", type="quantitative", scale=None, legend=None),
     )
     # Room on the left: a reader's font may be wider than the one the labels were measured in.
-    chart = alt.layer(marks).properties(height=alt.Step(29), width=alt.Step(42), padding={"left": 20})
+    chart = alt.layer(marks).properties(height=alt.Step(29), width=alt.Step(34), padding={"left": 16})
     return t.finish(chart, description=description, title=title, subtitle=subtitle, fluid=False)
 
 

@@ -142,7 +142,8 @@ def show_switches(settings: Settings, run: bool = True) -> pd.DataFrame:
                 "column are strong.",
             )
         )
-    page.table(table, "ledger-switches", caption="Every verdict under every choice", head=12)
+    columns = ["claim", "switch", "verdict", "changed"]
+    page.table(table, "ledger-switches", caption="Every verdict under every choice", head=12, columns=columns)
     return table
 
 
