@@ -172,10 +172,10 @@ def test_a_live_chart_keeps_name_and_role_and_fits_the_page(site, browser):
                 assert abs(width - room) <= 2
 
 
-def test_a_live_chart_keeps_the_room_that_it_needs_on_a_phone(site, browser):
+def test_a_live_chart_keeps_the_room_that_it_needs_on_a_phone(small_site, browser):
     """Narrower, its columns would run together and the marks stand in their neighbours' cells."""
     with Visit(browser, viewport=PHONE) as visit:
-        page = visit.open(chart_page(site))
+        page = visit.open(chart_page(small_site))
         wake_all(page)
         told = page.evaluate("""[...document.querySelectorAll('figure.lb-fluid')].map(f => [
             f.querySelector('svg.marks').getBoundingClientRect().width,
