@@ -142,6 +142,7 @@ def test_printed_values_count_only_when_printed():
     assert counts.matching(table, S).verdict == "holds" and counts.matching(table, S).n == 2
     assert counts.matching(table.assign(matches=[True, False, True]), S).verdict == "not supported"
     assert counts.matching(table.iloc[2:], S).verdict == "cannot tell"
+    assert "matches" not in counts.matching(table.iloc[2:], S).evidence
 
 
 def test_the_bootstrap_over_languages_contains_the_mean_and_is_seeded():
