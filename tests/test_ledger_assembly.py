@@ -142,7 +142,8 @@ def test_what_a_claim_that_holds_rests_on():
     held = ledger.claims()
     sure, bare = Finding(HOLDS, "", low=0.1, high=0.2), Finding(HOLDS, "", p=0.03)
     assert b.support(sure, held["mono-larger"], S) == "beyond chance" == b.support(bare, held["sensitivity-last"], S)
-    assert b.support(bare, held["human-larger-korean"], S) == "as described"  # tests of one language
+    of_one = replace(bare, over_languages=False)  # its tests are the units
+    assert b.support(of_one, held["human-larger-korean"], S) == "as described"
     assert b.support(bare, held["prompts-total"], S) == "count"
     assert b.support(Finding("holds in part", "", low=0.1), held["mono-larger"], S) == ""
 

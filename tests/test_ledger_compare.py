@@ -54,6 +54,7 @@ def test_the_sign_test_of_one_language_is_over_its_tests():
     table = pd.concat([cells([(c, test, d, 0.5)], source=side) for c, test, side, d in rows])
     found = compare.paired(table, S, by="source", left="human", right="gt", wording="every", unit="test")
     assert found.verdict == "holds" and found.p == pytest.approx(2 * 0.5**6) and "over 6 tests" in found.chance
+    assert not found.over_languages
 
 
 def test_two_languages_are_too_few_for_a_general_claim():

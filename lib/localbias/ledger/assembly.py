@@ -146,8 +146,8 @@ def support(finding: Finding, claim: Claim, settings: Settings) -> str:
         return ""
     if claim.table == "counts":
         return "count"
-    over_languages = finding.p < settings.alpha and claim.test != "compare.paired"
-    return "beyond chance" if np.isfinite(finding.low) or over_languages else "as described"
+    tested = finding.over_languages and finding.p < settings.alpha
+    return "beyond chance" if np.isfinite(finding.low) or tested else "as described"
 
 
 # --- one claim on one set of tables -----------------------------------------------------------

@@ -87,6 +87,7 @@ def paired(
         f"{len(per) / 2:g} of {len(per)}" + (f"; sign test over {len(tested)} {of}s" if len(tested) > 1 else ""),
         len(per),
         cells.reset_index(),
+        over_languages=of == "language",
     )
 
 

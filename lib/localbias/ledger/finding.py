@@ -39,6 +39,7 @@ class Finding:
     ``value`` is the number the verdict rests on, ``low``…``high`` its interval over languages, ``p``
     the sign or permutation test between languages (two-sided unless the figure says otherwise), ``n``
     the number of units, ``chance`` what chance alone would give, ``evidence`` the rows behind it.
+    ``over_languages``: whether p has languages as its unit (else tests of one language).
     """
 
     verdict: str
@@ -50,6 +51,7 @@ class Finding:
     chance: str = ""
     n: int = 0
     evidence: pd.DataFrame = field(default_factory=pd.DataFrame, compare=False)
+    over_languages: bool = True
 
 
 def meets(table: pd.DataFrame, of: str) -> pd.Series:
