@@ -15,7 +15,7 @@ book: $(BIN)/.ready  ## set up, run the notebooks that are out of date, build th
 	@$(BIN)/localbias build --profile $(PROFILE)
 
 test: $(BIN)/.ready  ## set up, run all tests
-	@$(BIN)/ruff check . && $(BIN)/python -m pytest $(TESTS)
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/python -m pytest $(TESTS)
 
 lab: $(BIN)/.ready  ## open JupyterLab with the book's kernel
 	@$(BIN)/jupyter lab --notebook-dir=notebooks

@@ -89,8 +89,10 @@ def main() -> int:
         print(f"  {name:34} {seconds:8.2f} s   {seconds / n:7.3f} s a prompt")
     print(f"  drawing: 1 seed {draws[0]:.3f} s, {given.passes} seeds {draws[1]:.3f} s")
     print(f"  tokens, these prompts: {here['tokens']:,} → {here['computed']:,} ({here['times_fewer']:.2f} times fewer)")
-    print(f"  tokens, all {len(whole):,} prompts: {everything['tokens']:,} → {everything['computed']:,} "
-          f"({everything['times_fewer']:.2f} times fewer)")
+    print(
+        f"  tokens, all {len(whole):,} prompts: {everything['tokens']:,} → {everything['computed']:,} "
+        f"({everything['times_fewer']:.2f} times fewer)"
+    )
     print(f"  speed-up over {given.passes} passes: {passes_s / len(few) * len(ids) / fifty_s:.0f} times")
     results = [
         (f"{given.passes} seeds cost {ratio:.3f} × one", ratio <= TARGETS["fifty seeds"]),

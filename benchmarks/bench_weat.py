@@ -40,8 +40,11 @@ def plain_p(s_x, s_y, rng, draws=10_000):
     values, n = list(s_x) + list(s_y), len(s_x)
     observed, hits = sum(s_x) / n - sum(s_y) / len(s_y), 0
     everything = comb(len(values), n) <= draws
-    splits = itertools.combinations(range(len(values)), n) if everything else (
-        rng.permutation(len(values))[:n] for _ in range(draws))  # fmt: skip
+    splits = (
+        itertools.combinations(range(len(values)), n)
+        if everything
+        else (rng.permutation(len(values))[:n] for _ in range(draws))
+    )
     total, count = sum(values), 0
     for chosen in splits:
         part = sum(values[i] for i in chosen)
@@ -93,14 +96,18 @@ def bench_p(n, seed, references):
             plain.append(cost)
     times = np.array(times)
     print(f"exact p, {n:,} tests with the book's set sizes ({(np.array(methods) == 'shift').mean():.0%} by shift)")
-    print(f"  ours       mean {times.mean() * 1e3:6.1f} ms   median {np.median(times) * 1e3:.1f} ms   "
-          f"largest {times.max() * 1e3:.0f} ms")  # fmt: skip
+    print(
+        f"  ours       mean {times.mean() * 1e3:6.1f} ms   median {np.median(times) * 1e3:.1f} ms   "
+        f"largest {times.max() * 1e3:.0f} ms"
+    )
     print(f"  reference  mean {np.mean(plain) * 1e3:6.1f} ms   (first {references}; at most 10,000 splits)")
     print(f"  ratio      {np.mean(plain) / times[:references].mean():.0f} × on the same {references} tests")
     print(f"  bounds     width / allowed: mean {np.mean(widths):.2f}, largest {np.max(widths):.2f} (1 is the promise)")
     seconds, n_x, n_y, p = worst
-    print(f"  slowest    {n_x} + {n_y} words, {p.n_splits:.3g} splits (two-sided p >= {smallest_p(n_x, n_y):.2g}): "
-          f"p in [{p.at_least.low:.6g}, {p.at_least.high:.6g}]")  # fmt: skip
+    print(
+        f"  slowest    {n_x} + {n_y} words, {p.n_splits:.3g} splits (two-sided p >= {smallest_p(n_x, n_y):.2g}): "
+        f"p in [{p.at_least.low:.6g}, {p.at_least.high:.6g}]"
+    )
     return times.mean()
 
 
@@ -123,8 +130,10 @@ def bench_association(seed):
     x, y, a, b = next(drawn_tests(1, seed))
     ours, fast = timed(associations, np.vstack([x, y]), a, b)
     plain, slow = timed(lambda: [plain_association(w, a, b) for w in np.vstack([x, y])])
-    print(f"associations of {len(x) + len(y)} words: ours {fast * 1e3:.2f} ms, word by word {slow * 1e3:.0f} ms, "
-          f"ratio {slow / fast:.0f} ×, largest difference {np.abs(ours - plain).max():.1e}")  # fmt: skip
+    print(
+        f"associations of {len(x) + len(y)} words: ours {fast * 1e3:.2f} ms, word by word {slow * 1e3:.0f} ms, "
+        f"ratio {slow / fast:.0f} ×, largest difference {np.abs(ours - plain).max():.1e}"
+    )
 
 
 def main():
@@ -137,8 +146,10 @@ def main():
     bench_association(chosen.seed)
     p = bench_p(chosen.tests, chosen.seed, chosen.references)
     interval = bench_interval(chosen.intervals, chosen.seed, max(1, chosen.references // 4))
-    print(f"goals: exact p mean <= 50 ms: {'met' if p <= 0.05 else 'MISSED'} ({p * 1e3:.1f} ms); "
-          f"interval mean <= 20 ms: {'met' if interval <= 0.02 else 'MISSED'} ({interval * 1e3:.1f} ms)")  # fmt: skip
+    print(
+        f"goals: exact p mean <= 50 ms: {'met' if p <= 0.05 else 'MISSED'} ({p * 1e3:.1f} ms); "
+        f"interval mean <= 20 ms: {'met' if interval <= 0.02 else 'MISSED'} ({interval * 1e3:.1f} ms)"
+    )
 
 
 if __name__ == "__main__":

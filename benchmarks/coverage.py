@@ -58,13 +58,21 @@ def simulated(sizes, lean, repeats, n_resamples, level, seed):
     for method in INTERVALS:
         share = np.mean(held[method])
         yield {
-            "n_x": sizes[0], "n_y": sizes[1], "n_a": sizes[2], "n_b": sizes[3], "true_d": round(truth, 3),
-            "mean_d": round(float(np.mean(estimates)), 3), "method": method, "level": level,
+            "n_x": sizes[0],
+            "n_y": sizes[1],
+            "n_a": sizes[2],
+            "n_b": sizes[3],
+            "true_d": round(truth, 3),
+            "mean_d": round(float(np.mean(estimates)), 3),
+            "method": method,
+            "level": level,
             "coverage": round(float(share), 4),
             "standard_error": round(float(np.sqrt(share * (1 - share) / repeats)), 4),
-            "mean_width": round(float(np.mean(widths[method])), 3), "repeats": repeats, "n_resamples": n_resamples,
+            "mean_width": round(float(np.mean(widths[method])), 3),
+            "repeats": repeats,
+            "n_resamples": n_resamples,
             "seed": seed,
-        }  # fmt: skip
+        }
 
 
 def main():

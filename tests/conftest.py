@@ -39,8 +39,11 @@ class Book:
         """`localbias …` in this book."""
         return subprocess.run(
             [sys.executable, "-m", "localbias.runner", *arguments],
-            cwd=self.root, env=self.environment, capture_output=True, text=True,
-        )  # fmt: skip
+            cwd=self.root,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+        )
 
     @property
     def html(self) -> Path:
@@ -60,8 +63,11 @@ def make_book(root: Path, mirror: str | None) -> Book:
     """Copy what git tracks (and what is new) to `root`, build it with the smoke profile."""
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
-        cwd=PROJECT, capture_output=True, text=True, check=True,
-    ).stdout.split("\n")  # fmt: skip
+        cwd=PROJECT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split("\n")
     for name in filter(None, listed):
         if not name.startswith(("lib/", "tests/", ".ci/")) and (PROJECT / name).is_file():
             target = root / name

@@ -28,8 +28,27 @@ def packaged(name: str, protocol: str = "in-context") -> Encoder:
     return Encoder(name, protocol, cache=False, progress=False)
 
 
-WORDPIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "#", "flower", "bee", "math", "##ema", "##tics", "tics",
-              "old", "##er", "er", "sister", "a", "b", "##b"]  # fmt: skip
+WORDPIECES = [
+    "[PAD]",
+    "[UNK]",
+    "[CLS]",
+    "[SEP]",
+    "[MASK]",
+    "#",
+    "flower",
+    "bee",
+    "math",
+    "##ema",
+    "##tics",
+    "tics",
+    "old",
+    "##er",
+    "er",
+    "sister",
+    "a",
+    "b",
+    "##b",
+]
 
 
 def wordpiece() -> PreTrainedTokenizerFast:
@@ -40,26 +59,44 @@ def wordpiece() -> PreTrainedTokenizerFast:
     core.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
     core.decoder = decoders.WordPiece()
     return PreTrainedTokenizerFast(
-        tokenizer_object=core, unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]", pad_token="[PAD]",
+        tokenizer_object=core,
+        unk_token="[UNK]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        pad_token="[PAD]",
         mask_token="[MASK]",
-    )  # fmt: skip
+    )
 
 
 def unigram() -> PreTrainedTokenizerFast:
     """XLM-R's form: ▁ before words, <s> … </s>; flower = ▁flow er, 花 = ▁ 花."""
-    pieces = [("<s>", 0.0), ("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0), ("▁", -3.0), ("▁flow", -4.0), ("er", -4.0),
-              ("花", -5.0), ("▁bee", -4.5), ("▁sister", -5.0), ("a", -6.0)]  # fmt: skip
+    pieces = [
+        ("<s>", 0.0),
+        ("<pad>", 0.0),
+        ("</s>", 0.0),
+        ("<unk>", 0.0),
+        ("▁", -3.0),
+        ("▁flow", -4.0),
+        ("er", -4.0),
+        ("花", -5.0),
+        ("▁bee", -4.5),
+        ("▁sister", -5.0),
+        ("a", -6.0),
+    ]
     core = Tokenizer(Unigram(pieces, unk_id=3))
     core.normalizer = normalizers.NFKC()
     core.pre_tokenizer = pre_tokenizers.Metaspace()
     core.decoder = decoders.Metaspace()
-    core.post_processor = processors.TemplateProcessing(
-        single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
-    )  # fmt: skip
+    core.post_processor = processors.TemplateProcessing(single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 2)])
     return PreTrainedTokenizerFast(
-        tokenizer_object=core, bos_token="<s>", eos_token="</s>", pad_token="<pad>", unk_token="<unk>",
-        cls_token="<s>", sep_token="</s>",
-    )  # fmt: skip
+        tokenizer_object=core,
+        bos_token="<s>",
+        eos_token="</s>",
+        pad_token="<pad>",
+        unk_token="<unk>",
+        cls_token="<s>",
+        sep_token="</s>",
+    )
 
 
 def byte_level(bos: bool = False) -> PreTrainedTokenizerFast:
@@ -85,9 +122,14 @@ def bert(folder: Path, head: bool = False, seed: int = 0) -> Path:
     """BERT: 3 layers, 16 dims, the WordPiece tokenizer."""
     torch.manual_seed(seed)
     config = BertConfig(
-        vocab_size=len(WORDPIECES), hidden_size=16, num_hidden_layers=3, num_attention_heads=2, intermediate_size=32,
-        max_position_embeddings=32, initializer_range=0.5,
-    )  # fmt: skip
+        vocab_size=len(WORDPIECES),
+        hidden_size=16,
+        num_hidden_layers=3,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=32,
+        initializer_range=0.5,
+    )
     return _save(folder, BertForMaskedLM(config) if head else BertModel(config), wordpiece())
 
 
@@ -95,17 +137,25 @@ def roberta(folder: Path) -> Path:
     """RoBERTa: positions counted from the padding id; the Unigram tokenizer."""
     torch.manual_seed(1)
     config = RobertaConfig(
-        vocab_size=11, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32,
-        max_position_embeddings=40, pad_token_id=1, initializer_range=0.5, type_vocab_size=1,
-    )  # fmt: skip
+        vocab_size=11,
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=40,
+        pad_token_id=1,
+        initializer_range=0.5,
+        type_vocab_size=1,
+    )
     return _save(folder, RobertaModel(config), unigram())
 
 
 def t5(folder: Path) -> Path:
     """An encoder-decoder: 2 + 2 layers, 16 dims, the Unigram tokenizer."""
     torch.manual_seed(4)
-    config = T5Config(vocab_size=11, d_model=16, d_kv=8, d_ff=32, num_layers=2, num_heads=2, pad_token_id=1,
-                      decoder_start_token_id=1)  # fmt: skip
+    config = T5Config(
+        vocab_size=11, d_model=16, d_kv=8, d_ff=32, num_layers=2, num_heads=2, pad_token_id=1, decoder_start_token_id=1
+    )
     return _save(folder, T5Model(config), unigram())
 
 
@@ -118,10 +168,18 @@ def llama(folder: Path, bos: bool = False, tokenizer: PreTrainedTokenizerFast | 
 
 def llama_config(n: int) -> LlamaConfig:
     return LlamaConfig(
-        vocab_size=n, hidden_size=16, intermediate_size=32, num_hidden_layers=2, num_attention_heads=4,
-        num_key_value_heads=2, max_position_embeddings=64, initializer_range=0.5, tie_word_embeddings=False,
-        bos_token_id=0, eos_token_id=1,
-    )  # fmt: skip
+        vocab_size=n,
+        hidden_size=16,
+        intermediate_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=64,
+        initializer_range=0.5,
+        tie_word_embeddings=False,
+        bos_token_id=0,
+        eos_token_id=1,
+    )
 
 
 def _save(folder: Path, model, tokenizer: PreTrainedTokenizerFast) -> Path:

@@ -25,26 +25,45 @@ def prompts(templates=2, pairs=2, category="gender_identity") -> pd.DataFrame:
         target_is_biased = polarity == "neg"
         order = ORDERS[(2 * pair + twin + t) % 6]
         # the option order of a block is fixed by group (t, o), so that roles flip with the polarity
-        option = {"b": "babae" if target_is_biased else "lalaki", "c": "lalaki" if target_is_biased else "babae",
-                  "u": "di matukoy"}
+        option = {
+            "b": "babae" if target_is_biased else "lalaki",
+            "c": "lalaki" if target_is_biased else "babae",
+            "u": "di matukoy",
+        }
         if not target_is_biased:
             order = order.translate(str.maketrans("bc", "cb"))
         role = {"b": "biased", "c": "counter", "u": "unknown"}
         first, second = ("babae", "lalaki") if twin == 0 else ("lalaki", "babae")
         answer = "unknown" if condition == "ambig" else ("biased" if twin == 0 else "counter")
-        rows.append({
-            "prompt_id": len(rows), "category": category, "template": f"T{t}", "block": 2 * (pairs * t + pair) + twin,
-            "pair": pairs * t + pair, "exchanged": bool(twin), "polarity": polarity, "condition": condition,
-            "context": f"kuwento {t} : {first} at {second} sa lugar {pair} ."
-            + (f" si {first} ang gumawa ng {polarity} ." if condition == "disambig" else ""),
-            "question": f"sino ang {polarity} ?",
-            **{f"ans{k}": option[o] for k, o in enumerate(order)},
-            **{f"role{k}": role[o] for k, o in enumerate(order)},
-            "label": [role[o] for o in order].index(answer), "order": order,
-            "name1": first, "name2": second, "group1": first, "group2": second,
-            "wording": "", "unknown": "di matukoy", "stereotyped_groups": "babae", "dataset": "made",
-            "rules": "made", "seed": 0,
-        })
+        rows.append(
+            {
+                "prompt_id": len(rows),
+                "category": category,
+                "template": f"T{t}",
+                "block": 2 * (pairs * t + pair) + twin,
+                "pair": pairs * t + pair,
+                "exchanged": bool(twin),
+                "polarity": polarity,
+                "condition": condition,
+                "context": f"kuwento {t} : {first} at {second} sa lugar {pair} ."
+                + (f" si {first} ang gumawa ng {polarity} ." if condition == "disambig" else ""),
+                "question": f"sino ang {polarity} ?",
+                **{f"ans{k}": option[o] for k, o in enumerate(order)},
+                **{f"role{k}": role[o] for k, o in enumerate(order)},
+                "label": [role[o] for o in order].index(answer),
+                "order": order,
+                "name1": first,
+                "name2": second,
+                "group1": first,
+                "group2": second,
+                "wording": "",
+                "unknown": "di matukoy",
+                "stereotyped_groups": "babae",
+                "dataset": "made",
+                "rules": "made",
+                "seed": 0,
+            }
+        )
     return pd.DataFrame(rows)
 
 
@@ -75,8 +94,13 @@ def tokenizer(words=WORDS, masked=False) -> PreTrainedTokenizerFast:
         single=ends, special_tokens=[(s, vocabulary[s]) for s in ("<s>", "</s>")]
     )
     return PreTrainedTokenizerFast(
-        tokenizer_object=made, pad_token="<pad>", bos_token="<s>", eos_token="</s>", unk_token="<unk>",
-        mask_token="<mask>" if masked else None, model_max_length=256,
+        tokenizer_object=made,
+        pad_token="<pad>",
+        bos_token="<s>",
+        eos_token="</s>",
+        unk_token="<unk>",
+        mask_token="<mask>" if masked else None,
+        model_max_length=256,
     )
 
 
@@ -84,9 +108,19 @@ def tiny(seed=0, words=WORDS, positions=256, name="tiny") -> Loaded:
     """A random two-layer Llama."""
     made = tokenizer(words)
     torch.manual_seed(seed)
-    config = LlamaConfig(vocab_size=len(made), hidden_size=32, intermediate_size=48, num_hidden_layers=2,
-                         num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=positions,
-                         bos_token_id=1, eos_token_id=2, pad_token_id=0, initializer_range=0.3)
+    config = LlamaConfig(
+        vocab_size=len(made),
+        hidden_size=32,
+        intermediate_size=48,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=positions,
+        bos_token_id=1,
+        eos_token_id=2,
+        pad_token_id=0,
+        initializer_range=0.3,
+    )
     return Loaded(made, LlamaForCausalLM(config).eval(), name, f"seed {seed}")
 
 
@@ -94,7 +128,16 @@ def tiny_masked(seed=0) -> Loaded:
     """A random two-layer RoBERTa."""
     made = tokenizer(masked=True)
     torch.manual_seed(seed)
-    config = RobertaConfig(vocab_size=len(made), hidden_size=32, intermediate_size=48, num_hidden_layers=2,
-                           num_attention_heads=4, max_position_embeddings=300, bos_token_id=1, eos_token_id=2,
-                           pad_token_id=0, initializer_range=0.3)
+    config = RobertaConfig(
+        vocab_size=len(made),
+        hidden_size=32,
+        intermediate_size=48,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        max_position_embeddings=300,
+        bos_token_id=1,
+        eos_token_id=2,
+        pad_token_id=0,
+        initializer_range=0.3,
+    )
     return Loaded(made, RobertaForMaskedLM(config).eval(), "tiny-masked")

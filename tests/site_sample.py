@@ -41,7 +41,10 @@ def all_charts() -> dict:
         "heat_map": charts.heat_map(one.iloc[1:], "test", "language", "d", significant="significant", cell=120, **say),
         "wide": charts.heat_map(
             pd.DataFrame([(n, f"weat{i}", i / 10 - 1.2) for n in NAMES for i in range(26)], columns=["l", "t", "d"]),
-            "t", "l", "d", **say,
+            "t",
+            "l",
+            "d",
+            **say,
         ),
         "intervals": charts.intervals(pair, "language", "d", **ends),
         "faceted": charts.intervals(table, "language", "d", facet="test", columns=3, **ends),
@@ -52,7 +55,7 @@ def all_charts() -> dict:
         "lines": charts.lines(one, "test", "d", colour="language", low="low", high="high", **say),
         "paired": charts.paired(pair, "language", "d", "kind", **say),
         "slope": charts.paired(pair, "language", "d", "kind", style="slope", **say),
-    }  # fmt: skip
+    }
 
 
 def _calls():

@@ -105,8 +105,9 @@ def test_two_runs_give_the_same_bytes(published_book, tmp_path):
 @pytest.mark.mirror
 def test_one_notebook_on_other_parameters_leaves_the_book_alone(published_book):
     before = published_book.pages[2].read_bytes()
-    done = published_book.command("run", "03-cross-lingual-weat", "--profile", "smoke", "-p", 'languages=["zh","th"]',
-                                  "-p", 'methods=["M5"]')  # fmt: skip
+    done = published_book.command(
+        "run", "03-cross-lingual-weat", "--profile", "smoke", "-p", 'languages=["zh","th"]', "-p", 'methods=["M5"]'
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "page: " in done.stdout and "weat-results.csv" in done.stdout
     (folder,) = (published_book.root / "data/results/runs").iterdir()

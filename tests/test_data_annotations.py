@@ -45,8 +45,12 @@ def book_of(tabs):
 def sheet1(local=()):
     """Sheet 1 with local words (category, word) at the end of its second tab."""
     second = [["human", "category"], *[[row[2], row[3]] for row in rows_of(1, ["english", "google", "human"])[1:]]]
-    return book_of({"df1": rows_of(1, ["english", "google", "human"]),
-                    "df2": [*second, *[[word, category] for category, word in local]]})  # fmt: skip
+    return book_of(
+        {
+            "df1": rows_of(1, ["english", "google", "human"]),
+            "df2": [*second, *[[word, category] for category, word in local]],
+        }
+    )
 
 
 def saved(book, path):
@@ -149,9 +153,9 @@ def test_blank_rows_and_notes_beside_the_words_are_left_aside(path):
     assert list(gt["word"]) == words_of("Flowers", "google") and list(gt["row"]) == [2, 3, 7, 8, 9]
 
 
-@pytest.mark.parametrize("cell, word", [
-    ('"aster",', "aster"), ("“rose” ", "rose"), ("、花，", "花，"), (None, "nan"), ("،گل،", "گل"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "cell, word", [('"aster",', "aster"), ("“rose” ", "rose"), ("、花，", "花，"), (None, "nan"), ("،گل،", "گل")]
+)
 def test_cells_are_cleaned_by_the_rules(cell, word):
     assert cleaned(cell or "") == word
 
@@ -303,11 +307,15 @@ def test_a_missing_file(tmp_path):
 
 quick = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 value = st.one_of(
-    st.none(), st.booleans(), st.integers(-5, 5), st.floats(allow_nan=False, allow_infinity=False, width=16),
-    st.dates(min_value=datetime.date(1950, 1, 1)), st.datetimes(min_value=datetime.datetime(1950, 1, 1)),
+    st.none(),
+    st.booleans(),
+    st.integers(-5, 5),
+    st.floats(allow_nan=False, allow_infinity=False, width=16),
+    st.dates(min_value=datetime.date(1950, 1, 1)),
+    st.datetimes(min_value=datetime.datetime(1950, 1, 1)),
     st.sampled_from(["=A1", "#N/A", "1/2", " ", "nan", '"'] * 3),
     st.text(st.characters(categories=("L", "M", "P", "Zs")), max_size=10),
-)  # fmt: skip
+)
 
 
 @pytest.mark.filterwarnings("ignore:.*rows without a word")
@@ -330,8 +338,10 @@ def good_bytes():
 
 @pytest.mark.filterwarnings("ignore:.*rows without a word")
 @quick
-@given(st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), min_size=1, max_size=20),
-       st.one_of(st.just(1.0), st.floats(0, 1)))  # fmt: skip
+@given(
+    st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), min_size=1, max_size=20),
+    st.one_of(st.just(1.0), st.floats(0, 1)),
+)
 def test_a_damaged_workbook_gives_valid_words_or_a_named_error(tmp_path, changes, kept):
     path = tmp_path / "sw_sheet1.xlsx"
     content = bytearray(good_bytes())

@@ -80,7 +80,10 @@ def test_words_that_pandas_would_take_for_gaps_stay_words(tmp_path):
     """“Nan”, “null” and “NA” are words; a person may list them."""
     rows = [*ROWS, "sw,weat1,X,null", "sw,weat1,X,NA", "sw,weat1,X,nan"]
     assert load_words("weat1", "sw", dataset=str(write(tmp_path / "n.csv", [HEADER, *rows]))).x[2:] == [
-        "null", "NA", "nan"]  # fmt: skip
+        "null",
+        "NA",
+        "nan",
+    ]
 
 
 FAULTS = {
@@ -114,8 +117,9 @@ def test_all_faults_come_at_once(tmp_path):
     assert caught.value.got.count("row ") == 10 and "and 5 more" in caught.value.got
 
 
-@pytest.mark.parametrize("positions, message", [("1,1", "same position"), ("1,", "give all of them or none"),
-                                                ("1,one", "not a position")])  # fmt: skip
+@pytest.mark.parametrize(
+    "positions, message", [("1,1", "same position"), ("1,", "give all of them or none"), ("1,one", "not a position")]
+)
 def test_positions_that_contradict(tmp_path, positions, message):
     one, other = positions.split(",")
     rows = [f"sw,weat1,X,a,{one}", f"sw,weat1,X,b,{other}", *(f"sw,weat1,{role},w,1" for role in "YAB")]
@@ -123,11 +127,15 @@ def test_positions_that_contradict(tmp_path, positions, message):
         word_table(str(write(tmp_path / "f.csv", [HEADER + ",position", *rows])))
 
 
-@pytest.mark.parametrize("header, message", [
-    ("language,test,role", "add word"), ("lang,test,role,word", "add language"),
-    ("language,test,role,word,word", "keep one column word"), (",".join(["language,test,role,word"] + ["x"] * 9996),
-                                                               "10000 columns"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "header, message",
+    [
+        ("language,test,role", "add word"),
+        ("lang,test,role,word", "add language"),
+        ("language,test,role,word,word", "keep one column word"),
+        (",".join(["language,test,role,word"] + ["x"] * 9996), "10000 columns"),
+    ],
+)
 def test_a_header_that_is_not_right(tmp_path, header, message):
     with pytest.raises(BadTable, match=message):
         word_table(str(write(tmp_path / "h.csv", [header, "a,b,c,d"])))
@@ -208,9 +216,14 @@ def check_table_or_error(path):
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.dictionaries(st.sampled_from(["X", "Y", "A", "B"]), st.lists(
-    st.text(st.characters(categories=("L", "Mn")), min_size=1, max_size=8), min_size=1, max_size=5),
-    min_size=4, max_size=4))  # fmt: skip
+@given(
+    st.dictionaries(
+        st.sampled_from(["X", "Y", "A", "B"]),
+        st.lists(st.text(st.characters(categories=("L", "Mn")), min_size=1, max_size=8), min_size=1, max_size=5),
+        min_size=4,
+        max_size=4,
+    )
+)
 def test_what_is_written_is_read(tmp_path, sets):
     """A round trip through the tidy layout: same words in the same order, up to NFC."""
     rows = [("sw", "weat1", role, word) for role, words in sets.items() for word in words]
@@ -272,28 +285,43 @@ def test_a_missing_starter_is_said(tmp_path, monkeypatch):
 def test_published_lists_are_the_files(mirror):
     content = json.loads((mirror / "weathub/data/zh_human/weat7.json").read_text())
     sets = load_words("weat7", "zh", "human", "weathub")
-    assert sets.sets == {role: content[key]["examples"] for role, key in
-                         {"X": "targ1", "Y": "targ2", "A": "attr1", "B": "attr2"}.items()}  # fmt: skip
+    assert sets.sets == {
+        role: content[key]["examples"] for role, key in {"X": "targ1", "Y": "targ2", "A": "attr1", "B": "attr2"}.items()
+    }
     assert sets.provenance["file"] == "weathub/data/zh_human/weat7.json"
 
 
 @pytest.mark.mirror
-@pytest.mark.parametrize("test, language, asked, label", [
-    ("weat1", "zh", "all", "all"), ("weat1", "zh", "gt", "gt"), ("weat1", "en", "gt", "all"),
-    ("weat3", "en", "all", "all"), ("weat11", "en", "all", "new"), ("weat11", "zh", "new", "new"),
-    ("weat16", "ur", "all", "india"), ("weat16", "en", "india", "india"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "test, language, asked, label",
+    [
+        ("weat1", "zh", "all", "all"),
+        ("weat1", "zh", "gt", "gt"),
+        ("weat1", "en", "gt", "all"),
+        ("weat3", "en", "all", "all"),
+        ("weat11", "en", "all", "new"),
+        ("weat11", "zh", "new", "new"),
+        ("weat16", "ur", "all", "india"),
+        ("weat16", "en", "india", "india"),
+    ],
+)
 def test_all_means_the_familys_list(test, language, asked, label):
     assert load_words(test, language, asked, "weathub").variant == label
     assert data.has_words(test, language, asked, "weathub")
 
 
 @pytest.mark.mirror
-@pytest.mark.parametrize("test, language, variant, offered", [
-    ("weat3", "zh", "all", "en"), ("weat16", "zh", "all", "bn, en, hi, mr, pa, te, ur"),
-    ("weat11", "zh", "human", "all, new"), ("weat99", "zh", "all", "weat9"), ("weat1", "xx", "all", "zh"),
-    ("weat1", "zh", "humann", "human"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "test, language, variant, offered",
+    [
+        ("weat3", "zh", "all", "en"),
+        ("weat16", "zh", "all", "bn, en, hi, mr, pa, te, ur"),
+        ("weat11", "zh", "human", "all, new"),
+        ("weat99", "zh", "all", "weat9"),
+        ("weat1", "xx", "all", "zh"),
+        ("weat1", "zh", "humann", "human"),
+    ],
+)
 def test_what_is_not_published_is_an_error_that_says_what_is(test, language, variant, offered):
     with pytest.raises(UnknownName, match=offered):
         load_words(test, language, variant, "weathub")

@@ -16,8 +16,11 @@ from localbias.registry import LANGUAGES
 
 
 def table_of(language="es", test="weat1", dataset="made", variant="user", **sets):
-    rows = [(dataset, language, variant, test, role, "", place, word)
-            for role in "XYAB" for place, word in enumerate(sets.get(role, FILL[role]), 1)]  # fmt: skip
+    rows = [
+        (dataset, language, variant, test, role, "", place, word)
+        for role in "XYAB"
+        for place, word in enumerate(sets.get(role, FILL[role]), 1)
+    ]
     return pd.DataFrame(rows, columns=list(TIDY))
 
 
@@ -26,7 +29,7 @@ FILL = {role: [f"{role.lower()}{chr(97 + n)}" for n in range(8)] for role in "XY
 
 def found(kind, language="es", test="weat1", **sets):
     """Role and position of the findings of one kind."""
-    sets = {role: [*words, *FILL[role][len(words):]] for role, words in sets.items()}
+    sets = {role: [*words, *FILL[role][len(words) :]] for role, words in sets.items()}
     findings = quality.audit(table_of(language, test, **sets), kinds=[kind])
     return list(findings[["role", "position"]].itertuples(index=False, name=None))
 
@@ -38,28 +41,44 @@ def test_a_good_list_has_no_finding():
 
 WORD_RULES = [
     ("gap", "es", "nan", "nano"),
-    ("quotes", "es", "«rosa»", "rosa"), ("quotes", "ja", "「花」", "花"), ("quotes", "fr", "'fleur'", "l'amour"),
+    ("quotes", "es", "«rosa»", "rosa"),
+    ("quotes", "ja", "「花」", "花"),
+    ("quotes", "fr", "'fleur'", "l'amour"),
     ("quotes", "tr", "‘gül’", "Ankara’da"),
-    ("alternatives", "es", "rosa (flor)", "rosa flor"), ("alternatives", "el", "σάπιος/σάπια", "σάπιος"),
-    ("alternatives", "es", "rosa or lirio", "oro"), ("alternatives", "zh", "花（植物）", "花"),
-    ("punctuation", "el", "μενεξές;", "μενεξές"), ("punctuation", "fa", "خنگ، کودن", "خنگ"),
-    ("punctuation", "es", "-rosa", "rosa-lirio"), ("punctuation", "ja", "花・", "アン・リー"),
-    ("punctuation", "uk", "м'яч.", "м'яч"), ("punctuation", "es", "$", "ese"),
-    ("blanks", "es", " rosa", "rosa lirio"), ("blanks", "es", "rosa  lirio", "rosa lirio"),
-    ("invisible character", "es", "ro\u200bsa", "rosa"), ("invisible character", "es", "rosa\u00a0lirio", "rosa lirio"),
-    ("invisible character", "es", "ro\u200csa", "rosa"), ("invisible character", "fa", "گل\u200c", "گل\u200cها"),
+    ("alternatives", "es", "rosa (flor)", "rosa flor"),
+    ("alternatives", "el", "σάπιος/σάπια", "σάπιος"),
+    ("alternatives", "es", "rosa or lirio", "oro"),
+    ("alternatives", "zh", "花（植物）", "花"),
+    ("punctuation", "el", "μενεξές;", "μενεξές"),
+    ("punctuation", "fa", "خنگ، کودن", "خنگ"),
+    ("punctuation", "es", "-rosa", "rosa-lirio"),
+    ("punctuation", "ja", "花・", "アン・リー"),
+    ("punctuation", "uk", "м'яч.", "м'яч"),
+    ("punctuation", "es", "$", "ese"),
+    ("blanks", "es", " rosa", "rosa lirio"),
+    ("blanks", "es", "rosa  lirio", "rosa lirio"),
+    ("invisible character", "es", "ro\u200bsa", "rosa"),
+    ("invisible character", "es", "rosa\u00a0lirio", "rosa lirio"),
+    ("invisible character", "es", "ro\u200csa", "rosa"),
+    ("invisible character", "fa", "گل\u200c", "گل\u200cها"),
     ("not NFC", "es", "cafe\u0301", "caf\u00e9"),
-    ("wrong script", "bn", "नमस्ते", "নমস্কার"), ("wrong script", "zh", "はな", "花"),
-    ("Latin left-over", "el", "bongo", "μπόνγκο"), ("Latin left-over", "ja", "NASA", "ナサ"),
-    ("mixed script", "ja", "XXさん", "お母さん"), ("mixed script", "ru", "pоза", "роза"),
+    ("wrong script", "bn", "नमस्ते", "নমস্কার"),
+    ("wrong script", "zh", "はな", "花"),
+    ("Latin left-over", "el", "bongo", "μπόνγκο"),
+    ("Latin left-over", "ja", "NASA", "ナサ"),
+    ("mixed script", "ja", "XXさん", "お母さん"),
+    ("mixed script", "ru", "pоза", "роза"),
     ("no letters", "es", "—", "a"),
-    ("neighbour's letter", "fa", "رنگين", "رنگین"), ("neighbour's letter", "ckb", "ئيشى", "ئیشی"),
-    ("capitalised", "es", "Rosa", "rosa"), ("capitalised", "ru", "Роза", "роза"),
+    ("neighbour's letter", "fa", "رنگين", "رنگین"),
+    ("neighbour's letter", "ckb", "ئيشى", "ئیشی"),
+    ("capitalised", "es", "Rosa", "rosa"),
+    ("capitalised", "ru", "Роза", "роза"),
     ("capitalised", "es", "¡Rosa", "NASA"),
-    ("capitals", "el", "ΟΥΡΑΝΙΟ ΤΟΞΟ", "ουράνιο τόξο"), ("capitals", "fr", "MOTS AGRÉABLES", "NASA"),
+    ("capitals", "el", "ΟΥΡΑΝΙΟ ΤΟΞΟ", "ουράνιο τόξο"),
+    ("capitals", "fr", "MOTS AGRÉABLES", "NASA"),
     ("long entry", "tl", "hindi marunong bumasa at sumulat", "hindi marunong bumasa sumulat"),
     ("digits", "es", "f16", "efe"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("kind, language, bad, good", WORD_RULES)
@@ -154,9 +173,18 @@ def test_removed_words_by_hand(tmp_path):
 
 
 def results(**columns):
-    base = {"language": ["zh", "zh"], "test": ["weat1", "weat2"], "method": ["M5", "M5"], "effect_size": [1.0, 0.4],
-            "p_value": [0.01, 0.2], "significant_paper": [True, False], "n_x": [8, 8], "n_y": [8, 8], "n_a": [8, 8],
-            "n_b": [8, 8]}  # fmt: skip
+    base = {
+        "language": ["zh", "zh"],
+        "test": ["weat1", "weat2"],
+        "method": ["M5", "M5"],
+        "effect_size": [1.0, 0.4],
+        "p_value": [0.01, 0.2],
+        "significant_paper": [True, False],
+        "n_x": [8, 8],
+        "n_y": [8, 8],
+        "n_a": [8, 8],
+        "n_b": [8, 8],
+    }
     return pd.DataFrame(base | columns)
 
 
@@ -186,9 +214,12 @@ PANSY = ("th", "weat1", "flowers", "pansy", "กะเทย", "transgender pers
 
 
 def test_mistranslations_are_read_strictly(tmp_path):
-    path = doubts(tmp_path / "m.csv", PANSY,
-                  ("hi", "weat1", "insects", "hornet", "सींग", "horn", "likely", "x", "gt human"),
-                  ("hi", "weat7", "math", "calculus", "पथरी", "stone", "certain", "", "gt"))  # fmt: skip
+    path = doubts(
+        tmp_path / "m.csv",
+        PANSY,
+        ("hi", "weat1", "insects", "hornet", "सींग", "horn", "likely", "x", "gt human"),
+        ("hi", "weat7", "math", "calculus", "पथरी", "stone", "certain", "", "gt"),
+    )
     table = mistranslations(path)
     assert list(table["confidence"]) == ["certain", "likely", "certain"], "by language, surest first"
     assert list(table["role"]) == ["X", "Y", "X"]
@@ -208,8 +239,12 @@ def test_mistranslations_are_read_strictly(tmp_path):
 def test_doubts_are_found_wherever_their_set_is_used(tmp_path):
     """By brute force: pansy's word stands in weat1 only, a pleasant word of the machine in weat1 and weat2."""
     pleasant = word_table("weathub", ["th"], ["weat1"], ["gt"]).query("role == 'A'")["word"].iloc[0]
-    path = doubts(tmp_path / "m.csv", PANSY, (*PANSY[:4], "ไม่มี", *PANSY[5:]),
-                  ("th", "weat1", "pleasant", "caress", pleasant, "?", "possible", "", "gt"))  # fmt: skip
+    path = doubts(
+        tmp_path / "m.csv",
+        PANSY,
+        (*PANSY[:4], "ไม่มี", *PANSY[5:]),
+        ("th", "weat1", "pleasant", "caress", pleasant, "?", "possible", "", "gt"),
+    )
     table = located(mistranslations(path)).set_index("word")
     assert table.at["กะเทย", "tests"] == "weat1" and table.at["กะเทย", "lists"] >= 1
     assert table.at["ไม่มี", "lists"] == 0 and table.at["ไม่มี", "tests"] == ""
@@ -232,7 +267,8 @@ def test_known_faults_of_the_published_lists():
     findings = quality.audit("weathub", kinds=["identical sets", "gap", "alternatives", "no letters"])
     same = findings[findings["kind"] == "identical sets"]
     assert set(zip(same["language"], same["test"], strict=True)) == {
-        (language, test) for language in ("bn", "en") for test in ("weat17", "weat18")}  # fmt: skip
+        (language, test) for language in ("bn", "en") for test in ("weat17", "weat18")
+    }
     gaps = findings[findings["kind"] == "gap"].groupby(["language", "test"]).size().to_dict()
     assert gaps == {("el", "weat12"): 4, ("el", "weat12b"): 4, ("mr", "weat2"): 1, ("vi", "weat6"): 1}
     other = quality.distinct(findings[findings["kind"] == "alternatives"])

@@ -33,8 +33,9 @@ def test_exact_files_are_the_published_ones_word_by_word(mirror):
     checked = 0
     for row in rebuild.files(["zh", "vi", "el"]).itertuples():
         content = json.loads((mirror / f"weathub/data/{row.language}_{row.variant}/{row.test}.json").read_text())
-        same = all(words[row.language, row.variant, row.test, role] == content[key]["examples"]
-                   for role, key in keys.items())  # fmt: skip
+        same = all(
+            words[row.language, row.variant, row.test, role] == content[key]["examples"] for role, key in keys.items()
+        )
         assert same == (row.outcome == "exact"), row
         checked += same
     assert checked == 71
@@ -56,9 +57,15 @@ def test_kinds_of_edits():
     kinds = rebuild.edits().groupby("kind").size()
     assert set(kinds.index) <= set(rebuild.EDIT_KINDS)
     assert kinds.to_dict() == {
-        "alternative chosen": 1, "alternatives split": 2, "heading removed": 5, "inherited from weat1": 10,
-        "name replaced": 108, "translation added": 11, "word added": 24, "word replaced": 15,
-    }  # fmt: skip
+        "alternative chosen": 1,
+        "alternatives split": 2,
+        "heading removed": 5,
+        "inherited from weat1": 10,
+        "name replaced": 108,
+        "translation added": 11,
+        "word added": 24,
+        "word replaced": 15,
+    }
     table = rebuild.edits(["zh"])
     words = table[table["variant"] == "all"].set_index("rebuilt")["published"].to_dict()
     assert words == {"麦克风": "麦克", "账单": "比尔", "结石": "微积分", "添加": "加法"}
@@ -100,7 +107,8 @@ def test_what_the_human_translators_changed():
     bare = raw[["google", "human"]].map(lambda text: text.replace('"', "").replace(",", ""))
     clean = bare.map(lambda text: " ".join(text.split()).casefold())
     assert table.loc[table["sheet"] == 1, ["cells", "changed"]].to_numpy().tolist() == [
-        [271, int((clean["google"] != clean["human"]).sum())]]  # fmt: skip
+        [271, int((clean["google"] != clean["human"]).sum())]
+    ]
     assert 0 < table["share"].max() < 1
 
 

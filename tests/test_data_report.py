@@ -13,8 +13,12 @@ DOUBT = {"role": "X", "english": "?", "meaning": "?", "note": "", "variant": "hu
 @pytest.fixture
 def lists(tmp_path):
     """Two languages, one test, and in Spanish two targets that are doubted."""
-    sets = {"X": ["rosa", "lirio", "clavel"], "Y": ["mosca", "abeja"], "A": ["paz", "amor"],
-            "B": ["odio", "odio", "mal"]}  # fmt: skip
+    sets = {
+        "X": ["rosa", "lirio", "clavel"],
+        "Y": ["mosca", "abeja"],
+        "A": ["paz", "amor"],
+        "B": ["odio", "odio", "mal"],
+    }
     rows = [(code, "weat1", role, word) for code in ("es", "sw") for role, words in sets.items() for word in words]
     path = tmp_path / "two.csv"
     pd.DataFrame(rows, columns=["language", "test", "role", "word"]).to_csv(path, index=False)
@@ -39,7 +43,12 @@ def test_inventory(lists):
     assert table["language_name"].tolist() == ["Spanish", "sw"], "an unknown language goes by its code"
     facts = report.inventory_facts(lists, ["es", "sw"])
     assert (facts["n_lists"], facts["n_words"], facts["n_different"], facts["smallest"], facts["largest"]) == (
-        2, 20, 18, 2, 3)  # fmt: skip
+        2,
+        20,
+        18,
+        2,
+        3,
+    )
 
 
 def test_main_lists_leave_translations_aside_and_follow_the_tests_numbers():
@@ -49,9 +58,12 @@ def test_main_lists_leave_translations_aside_and_follow_the_tests_numbers():
 
 def test_leaving_doubted_words_out(lists, tmp_path, monkeypatch):
     monkeypatch.setenv("LOCALBIAS_CACHE", str(tmp_path / "cache"))
-    table = doubts(("es", "weat1", "flowers", "Lirio", "certain"), ("es", "weat1", "flowers", "clavel", "likely"),
-                   ("es", "weat1", "insects", "mosca", "certain"),
-                   ("sw", "weat1", "pleasant", "rosa", "certain"))  # fmt: skip
+    table = doubts(
+        ("es", "weat1", "flowers", "Lirio", "certain"),
+        ("es", "weat1", "flowers", "clavel", "likely"),
+        ("es", "weat1", "insects", "mosca", "certain"),
+        ("sw", "weat1", "pleasant", "rosa", "certain"),
+    )
     path = report.without(table, lists, ["es", "sw"])
     spanish = load_words("weat1", "es", dataset=path)
     assert spanish.x == ["rosa", "clavel"], "only certain doubts, by the set they concern"
@@ -60,17 +72,26 @@ def test_leaving_doubted_words_out(lists, tmp_path, monkeypatch):
     assert spanish.dataset == "two-without-certain-doubts"
     assert report.without(table, lists, ["es", "sw"]) == path, "the same words, the same file"
     assert load_words("weat1", "es", dataset=report.without(table, lists, ["es"], "likely")).x == [
-        "rosa", "lirio", "clavel"], "one word would be left"  # fmt: skip
+        "rosa",
+        "lirio",
+        "clavel",
+    ], "one word would be left"
     with pytest.raises(UnknownName, match="certain, likely, possible"):
         report.without(table, lists, ["es"], "sure")
 
 
 def test_effects_in_words():
-    effect = pd.DataFrame({
-        "language": ["zh", "es", "es"], "test": ["weat1", "weat2", "weat1"], "d_before": [1.0, -0.2, 0.5],
-        "d_after": [0.9, 0.3, float("nan")], "change": [-0.1, 0.5, float("nan")], "flipped": [False, True, False],
-        "undefined": [False, False, True],
-    })  # fmt: skip
+    effect = pd.DataFrame(
+        {
+            "language": ["zh", "es", "es"],
+            "test": ["weat1", "weat2", "weat1"],
+            "d_before": [1.0, -0.2, 0.5],
+            "d_after": [0.9, 0.3, float("nan")],
+            "change": [-0.1, 0.5, float("nan")],
+            "flipped": [False, True, False],
+            "undefined": [False, False, True],
+        }
+    )
     facts = report.effect_facts(effect)
     assert (facts["n"], facts["n_moved"], facts["flipped"], facts["undefined"], facts["signs"]) == (3, 2, 1, 1, 1)
     assert facts["mean_change"] == pytest.approx(0.3)
@@ -86,7 +107,8 @@ def test_audit_in_words(lists):
     assert "kind is “unequal sets” (4)" in facts["commonest"]
     twice = pd.concat([findings, *[findings[findings["kind"] == "duplicate"].assign(variant=v) for v in "ab"]])
     assert report.audit_facts(twice)["commonest"] == (
-        "The commonest kind is “duplicate” (6); counting different findings only, “unequal sets” (4).")  # fmt: skip
+        "The commonest kind is “duplicate” (6); counting different findings only, “unequal sets” (4)."
+    )
     grid = report.kinds_by_language(findings, ["es", "sw", "fr"])
     assert grid.groupby("kind")["n"].sum().to_dict() == {"duplicate": 2, "unequal sets": 4}
     assert len(grid) == 2 * 3
@@ -97,18 +119,29 @@ def test_audit_in_words(lists):
 
 
 def test_chance_tests_are_not_counted_as_agreement():
-    checks = pd.DataFrame({
-        "exact": [True, False, True, True],
-        "detail": ["", "published 1, ours 2", "chi-squared p = 0.647 over 656 blocks", "chi-squared p = 0.118 over 6"],
-    })  # fmt: skip
+    checks = pd.DataFrame(
+        {
+            "exact": [True, False, True, True],
+            "detail": [
+                "",
+                "published 1, ours 2",
+                "chi-squared p = 0.647 over 656 blocks",
+                "chi-squared p = 0.118 over 6",
+            ],
+        }
+    )
     assert report.reproduction(checks) == {"n": 2, "exact": 1, "p_values": "0.65 and 0.12"}
 
 
 def test_counts_beside_the_reported_ones():
-    counts = pd.DataFrame({
-        "category": ["gender_identity", "sexual_orientation", "all", "all"], "origin": ["all", "all", "new", "all"],
-        "template_rows": [77, 46, 51, 123], "prompts": [7952, 2624, 4336, 10576],
-    })  # fmt: skip
+    counts = pd.DataFrame(
+        {
+            "category": ["gender_identity", "sexual_orientation", "all", "all"],
+            "origin": ["all", "all", "new", "all"],
+            "template_rows": [77, 46, 51, 123],
+            "prompts": [7952, 2624, 4336, 10576],
+        }
+    )
     table = report.beside_printed(counts, paper_tables()).set_index(["row", "column"])
     assert bool(table.at[("all", "prompts"), "equal"]) and table.at[("gender identity", "prompts"), "ours"] == 7952
     assert not table.at[("new", "templates"), "equal"], "51 is not the 52 reported"

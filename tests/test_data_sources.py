@@ -243,7 +243,14 @@ def test_status_counts_where_files_are(server, tmp_path, monkeypatch):
     monkeypatch.setenv("LOCALBIAS_MIRROR", str(tmp_path / "mirror"))
     row = sources.status(check=True).iloc[0]
     assert (row.source, row.folder, row.files, row.in_mirror, row.in_cache, row.missing, row.wrong) == (
-        "made", "lists", 12, 1, 1, 10, 1)  # fmt: skip
+        "made",
+        "lists",
+        12,
+        1,
+        1,
+        10,
+        1,
+    )
     assert row.reachable == "yes"
     monkeypatch.setenv("LOCALBIAS_OFFLINE", "1")
     assert sources.status().iloc[0][["wrong", "reachable"]].tolist() == [-1, "no"]

@@ -14,8 +14,16 @@ from localbias.embed import e5, packaged
 from localbias.errors import ModelUnavailable
 
 HIDDEN, FEED_FORWARD, POSITIONS = 32, 64, 8
-PIECES = [("<s>", 0.0), ("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0), ("▁", -3.0), ("▁Ab", -2.0), ("c", -2.5),
-          ("<mask>", 0.0)]  # fmt: skip
+PIECES = [
+    ("<s>", 0.0),
+    ("<pad>", 0.0),
+    ("</s>", 0.0),
+    ("<unk>", 0.0),
+    ("▁", -3.0),
+    ("▁Ab", -2.0),
+    ("c", -2.5),
+    ("<mask>", 0.0),
+]
 
 
 def packed_row(values, scale):
@@ -28,8 +36,14 @@ def made_file(rng):
     """A whole file with one layer, and the weights it stands for."""
     shapes = {"emb.word": (10, HIDDEN), "emb.pos": (POSITIONS, HIDDEN), "emb.type": (2, HIDDEN)}
     shapes |= {"emb.ln.w": (HIDDEN,), "emb.ln.b": (HIDDEN,)}
-    sizes = {"q": (HIDDEN, HIDDEN), "k": (HIDDEN, HIDDEN), "v": (HIDDEN, HIDDEN), "ao": (HIDDEN, HIDDEN),
-             "fi": (FEED_FORWARD, HIDDEN), "fo": (HIDDEN, FEED_FORWARD)}  # fmt: skip
+    sizes = {
+        "q": (HIDDEN, HIDDEN),
+        "k": (HIDDEN, HIDDEN),
+        "v": (HIDDEN, HIDDEN),
+        "ao": (HIDDEN, HIDDEN),
+        "fi": (FEED_FORWARD, HIDDEN),
+        "fo": (HIDDEN, FEED_FORWARD),
+    }
     for part, shape in sizes.items():
         shapes |= {f"l0.{part}.w": shape, f"l0.{part}.b": shape[:1]}
     shapes |= {f"l0.{part}.{kind}": (HIDDEN,) for part in ("aln", "oln") for kind in "wb"}
@@ -83,10 +97,13 @@ def test_a_made_file_becomes_the_bert_it_stands_for(made):
     model = AutoModel.from_pretrained(folder, add_pooling_layer=False).eval()
     assert model.config.model_type == "bert" and model.config.layer_norm_eps == pytest.approx(1e-5)
     named = dict(model.named_parameters())
-    pairs = {"emb.word": "embeddings.word_embeddings.weight", "l0.q.w": "encoder.layer.0.attention.self.query.weight",
-             "l0.ao.b": "encoder.layer.0.attention.output.dense.bias",
-             "l0.fi.w": "encoder.layer.0.intermediate.dense.weight",
-             "l0.oln.w": "encoder.layer.0.output.LayerNorm.weight"}  # fmt: skip
+    pairs = {
+        "emb.word": "embeddings.word_embeddings.weight",
+        "l0.q.w": "encoder.layer.0.attention.self.query.weight",
+        "l0.ao.b": "encoder.layer.0.attention.output.dense.bias",
+        "l0.fi.w": "encoder.layer.0.intermediate.dense.weight",
+        "l0.oln.w": "encoder.layer.0.output.LayerNorm.weight",
+    }
     for ours, theirs in pairs.items():
         np.testing.assert_allclose(named[theirs].detach().numpy(), weights[ours], rtol=1e-6)
     assert len(named) == len(weights)
@@ -103,9 +120,7 @@ def test_a_made_file_computes_what_a_bert_layer_computes(made):
     ids = [0, 5, 6, 2]
     x = layer_norm(w["emb.word"][ids] + w["emb.pos"][:4] + w["emb.type"][0], w["emb.ln.w"], w["emb.ln.b"])
     q, k, v = (x @ w[f"l0.{part}.w"].T + w[f"l0.{part}.b"] for part in "qkv")
-    heads = [
-        softmax(q[:, h] @ k[:, h].T / np.sqrt(16), axis=-1) @ v[:, h] for h in (slice(0, 16), slice(16, 32))
-    ]  # fmt: skip
+    heads = [softmax(q[:, h] @ k[:, h].T / np.sqrt(16), axis=-1) @ v[:, h] for h in (slice(0, 16), slice(16, 32))]
     x = layer_norm(np.hstack(heads) @ w["l0.ao.w"].T + w["l0.ao.b"] + x, w["l0.aln.w"], w["l0.aln.b"])
     inner = x @ w["l0.fi.w"].T + w["l0.fi.b"]
     inner = inner * (1 + erf(inner / np.sqrt(2))) / 2
@@ -162,10 +177,27 @@ def viterbi(text, scores):
 
 
 @pytest.mark.model
-@pytest.mark.parametrize("phrase", [
-    "Hello world", "flower", "gladiola", "kulîlk", "ดอกไม้ป่า", "कमल का फूल", "گل سرخ", "می‌خواهم", "바이올린 연주",
-    "Blumenstrauß", "hoa hồng", "Ａｂｃ①", "ﬁsh", "లక్ష్మి", "ਗੁਲਾਬ", "зверобой",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "phrase",
+    [
+        "Hello world",
+        "flower",
+        "gladiola",
+        "kulîlk",
+        "ดอกไม้ป่า",
+        "कमल का फूल",
+        "گل سرخ",
+        "می‌خواهم",
+        "바이올린 연주",
+        "Blumenstrauß",
+        "hoa hồng",
+        "Ａｂｃ①",
+        "ﬁsh",
+        "లక్ష్మి",
+        "ਗੁਲਾਬ",
+        "зверобой",
+    ],
+)
 def test_the_tokenizer_against_a_segmentation_by_hand(phrase):
     special = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")
     scores = {piece: score for piece, score in real().pieces if piece not in special}
@@ -194,9 +226,12 @@ def test_translations_are_nearer_than_other_words():
 def test_a_question_is_nearest_to_its_answer():
     encoder = embed_made.packaged("multilingual-e5-small")
     tokenizer, model = encoder._tokenizer, encoder._network
-    texts = ["query: how far is the moon", "passage: The moon is about 384,000 kilometres away from the Earth.",
-             "passage: Bread is baked from flour, water and yeast.",
-             "passage: La luna è a 384.000 chilometri."]  # fmt: skip
+    texts = [
+        "query: how far is the moon",
+        "passage: The moon is about 384,000 kilometres away from the Earth.",
+        "passage: Bread is baked from flour, water and yeast.",
+        "passage: La luna è a 384.000 chilometri.",
+    ]
     means = []
     for text in texts:
         with torch.no_grad():

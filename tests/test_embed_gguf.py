@@ -13,10 +13,17 @@ from localbias.embed import gguf as converter
 from localbias.embed.models import load_causal, load_tokenizer, resolve
 from localbias.errors import ModelUnavailable
 
-NAMES = {"self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
-         "self_attn.o_proj": "attn_output", "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up",
-         "mlp.down_proj": "ffn_down",
-         "input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm"}  # fmt: skip
+NAMES = {
+    "self_attn.q_proj": "attn_q",
+    "self_attn.k_proj": "attn_k",
+    "self_attn.v_proj": "attn_v",
+    "self_attn.o_proj": "attn_output",
+    "mlp.gate_proj": "ffn_gate",
+    "mlp.up_proj": "ffn_up",
+    "mlp.down_proj": "ffn_down",
+    "input_layernorm": "attn_norm",
+    "post_attention_layernorm": "ffn_norm",
+}
 
 
 def bytes_to_unicode():
@@ -132,8 +139,12 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path, damage):
     path = tmp_path / "tiny.gguf"
     write(path)
     content = path.read_bytes()
-    damaged = {"not gguf": b"GGML" + content[4:], "cut header": content[:300], "cut tensors": content[:-4000],
-               "architecture": content.replace(b"llama", b"nosuc")}  # fmt: skip
+    damaged = {
+        "not gguf": b"GGML" + content[4:],
+        "cut header": content[:300],
+        "cut tensors": content[:-4000],
+        "architecture": content.replace(b"llama", b"nosuc"),
+    }
     path.write_bytes(damaged[damage])
     (tmp_path / "folder").mkdir()
     with pytest.raises(ModelUnavailable, match=r"GGUF file cannot be read[\s\S]*tiny.gguf"):
@@ -166,10 +177,17 @@ def by_rank(text):
     return [piece for some in spelt for piece in some]
 
 
-TEXTS = ["Hello world", "Ang kabisera ng Pilipinas ay Maynila.", "  two  spaces", "naïve café 12345",
-         "ดอกไม้สวย",
-         "Nagkita sina Juan at Maria. Sino ang masama?\nSagot:",
-         "🙂 中文 𐌰", "a\n\nb\tc", "Hindi matukoy ang sagot"]  # fmt: skip
+TEXTS = [
+    "Hello world",
+    "Ang kabisera ng Pilipinas ay Maynila.",
+    "  two  spaces",
+    "naïve café 12345",
+    "ดอกไม้สวย",
+    "Nagkita sina Juan at Maria. Sino ang masama?\nSagot:",
+    "🙂 中文 𐌰",
+    "a\n\nb\tc",
+    "Hindi matukoy ang sagot",
+]
 
 
 @pytest.mark.model

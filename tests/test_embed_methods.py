@@ -40,8 +40,17 @@ def by_hand(folder, word, method, where):
     with torch.no_grad():
         states = model(**tokenizer(word, return_tensors="pt", return_token_type_ids=False), output_hidden_states=True)
     states = [state[0].numpy().astype(float) for state in states.hidden_states]
-    layer = {"M1": states[0], "M2": states[0], "M3": states[-2], "M4": states[-2], "M5": sum(states) / len(states),
-             "M6": sum(states) / len(states), "M7": states[-1], "M8": states[-1], "M9": states[-1]}[method]  # fmt: skip
+    layer = {
+        "M1": states[0],
+        "M2": states[0],
+        "M3": states[-2],
+        "M4": states[-2],
+        "M5": sum(states) / len(states),
+        "M6": sum(states) / len(states),
+        "M7": states[-1],
+        "M8": states[-1],
+        "M9": states[-1],
+    }[method]
     if method == "M7":
         return layer[0]
     return layer[where].mean(0) if method in ("M1", "M3", "M5", "M8") else layer[where[0]]

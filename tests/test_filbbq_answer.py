@@ -97,9 +97,17 @@ def test_sliding_windows_are_kept(prompts):
     torch.manual_seed(0)
     tokenizer = made.tokenizer()
     config = Gemma3TextConfig(
-        vocab_size=len(tokenizer), hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4,
-        num_key_value_heads=1, head_dim=8, sliding_window=8, max_position_embeddings=256,
-        layer_types=["sliding_attention", "full_attention"], initializer_range=0.3,
+        vocab_size=len(tokenizer),
+        hidden_size=32,
+        intermediate_size=48,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=1,
+        head_dim=8,
+        sliding_window=8,
+        max_position_embeddings=256,
+        layer_types=["sliding_attention", "full_attention"],
+        initializer_range=0.3,
     )
     gemma = Loaded(tokenizer, Gemma3ForCausalLM(config).eval(), "tiny-gemma")
     shared, alone = ask(prompts, gemma), ask(prompts, gemma, reuse=False)
@@ -237,7 +245,7 @@ def test_greedy_generation_is_the_models_own(prompts, model):
     ids = model.tokenizer(OWN.render(prompts)[0] + "\nSagot:")["input_ids"]
     ours = generate(model.tokenizer, model.model, ids, np.zeros((2, 6)), temperature=0)
     with torch.inference_mode():
-        theirs = model.model.generate(torch.tensor([ids]), do_sample=False, max_new_tokens=6)[0, len(ids):]
+        theirs = model.model.generate(torch.tensor([ids]), do_sample=False, max_new_tokens=6)[0, len(ids) :]
     assert ours == [model.tokenizer.decode(theirs, skip_special_tokens=True)] * 2
 
 

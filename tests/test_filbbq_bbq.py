@@ -15,16 +15,43 @@ from localbias.filbbq import generate_prompts, read_bbq, write_bbq
 from localbias.filbbq.bbq import target_options, to_bbq
 from templates_made import write_folder
 
-SAME = ["category", "template", "polarity", "condition", "context", "question", "ans0", "ans1", "ans2", "label",
-        "role0", "role1", "role2", "order", "prompt_id", "block", "pair", "exchanged", "unknown", "stereotyped_groups"]
+SAME = [
+    "category",
+    "template",
+    "polarity",
+    "condition",
+    "context",
+    "question",
+    "ans0",
+    "ans1",
+    "ans2",
+    "label",
+    "role0",
+    "role1",
+    "role2",
+    "order",
+    "prompt_id",
+    "block",
+    "pair",
+    "exchanged",
+    "unknown",
+    "stereotyped_groups",
+]
 
 
 def line(first, second, stereotyped, polarity="neg", condition="ambig", category="Age", **changes) -> dict:
     """A prompt whose options are two people, (text, group) each, and unknown."""
     return {
-        "example_id": 0, "question_index": "1", "question_polarity": polarity, "context_condition": condition,
-        "category": category, "context": f"{second[0]} met {first[0]}.", "question": "Who?",
-        "ans0": f"The {first[0]}", "ans1": f"The {second[0]}", "ans2": "Not known",
+        "example_id": 0,
+        "question_index": "1",
+        "question_polarity": polarity,
+        "context_condition": condition,
+        "category": category,
+        "context": f"{second[0]} met {first[0]}.",
+        "question": "Who?",
+        "ans0": f"The {first[0]}",
+        "ans1": f"The {second[0]}",
+        "ans2": "Not known",
         "label": 2 if condition == "ambig" else 0,
         "answer_info": {"ans0": list(first), "ans1": list(second), "ans2": ["Not known", "unknown"]},
         "additional_metadata": {"stereotyped_groups": stereotyped, "subcategory": "None", "version": "a"},
@@ -43,8 +70,12 @@ FAMILIES = {
     "gender, labels": (("girl", "girl"), ("boy", "boy"), ["F"], "biased"),
     "gender, men": (("woman", "woman"), ("man", "man"), ["man"], "counter"),
     "gender, trans": (("Ana", "F"), ("Hugo", "trans_M"), ["trans"], None),
-    "gender, trans label": (("trans woman", "transgender women"), ("woman", "woman"),
-                            ["Transgender women", "trans"], "biased"),
+    "gender, trans label": (
+        ("trans woman", "transgender women"),
+        ("woman", "woman"),
+        ["Transgender women", "trans"],
+        "biased",
+    ),
     "nationality by text": (("Kenyan", "Africa"), ("Swede", "Europe"), ["Kenyan", "Namibian"], "biased"),
     "nationality, two of one region": (("Kenyan", "Africa"), ("Ghanaian", "Africa"), ["Ghanaian"], "counter"),
     "race, names": (("Joe Park", "M-Asian"), ("Bill Hill", "M-Black"), ["Black"], "counter"),
@@ -63,8 +94,9 @@ FAMILIES = {
 @pytest.mark.parametrize("family", FAMILIES)
 def test_roles_by_hand(tmp_path, family):
     first, second, stereotyped, expected = FAMILIES[family]
-    file = write(tmp_path / "f.jsonl", line(first, second, stereotyped),
-                 line(first, second, stereotyped, polarity="nonneg"))
+    file = write(
+        tmp_path / "f.jsonl", line(first, second, stereotyped), line(first, second, stereotyped, polarity="nonneg")
+    )
     neg, nonneg = read_bbq(file).to_dict("records")
     opposite = {"biased": "counter", "counter": "biased"}
     if expected is None:
@@ -95,14 +127,16 @@ def test_the_unknown_option_may_be_told_by_the_label(tmp_path):
     record = line(("Ana", "F"), ("Hugo", "M"), ["F"])
     record["answer_info"]["ans2"] = ["", ""]
     ambiguous, told = read_bbq(write(tmp_path / "f.jsonl", record, record | {"context_condition": "disambig"})).to_dict(
-        "records")
+        "records"
+    )
     assert ambiguous["role2"] == "unknown" and ambiguous["role0"] == "biased"
     assert told["flags"] == "no role: answer_info names no single unknown option"
 
 
 def test_text_metadata_and_other_spellings(tmp_path):
-    record = line(("Ana", "F"), ("Hugo", "M"), ["F"], question_polarity="non_neg", context_condition="Ambiguous",
-                  label="2")
+    record = line(
+        ("Ana", "F"), ("Hugo", "M"), ["F"], question_polarity="non_neg", context_condition="Ambiguous", label="2"
+    )
     record |= {"answer_info": str(record["answer_info"]), "additional_metadata": str(record["additional_metadata"])}
     top = line(("Ana", "F"), ("Hugo", "M"), [], additional_metadata={}, stereotyped_groups=["F"])
     first, second = read_bbq(write(tmp_path / "f.jsonl", record, top), dataset="mine").to_dict("records")
@@ -112,9 +146,12 @@ def test_text_metadata_and_other_spellings(tmp_path):
 
 
 def block(first, second, stereotyped, start=0, **changes):
-    return [line(first, second, stereotyped, polarity, condition, example_id=start + i, **changes)
-            for i, (polarity, condition) in enumerate(
-                [("neg", "ambig"), ("neg", "disambig"), ("nonneg", "ambig"), ("nonneg", "disambig")])]
+    return [
+        line(first, second, stereotyped, polarity, condition, example_id=start + i, **changes)
+        for i, (polarity, condition) in enumerate(
+            [("neg", "ambig"), ("neg", "disambig"), ("nonneg", "ambig"), ("nonneg", "disambig")]
+        )
+    ]
 
 
 def test_blocks_and_pairs(tmp_path):
@@ -137,17 +174,22 @@ def test_several_files_are_numbered_on(tmp_path):
     assert table["prompt_id"].tolist() == list(range(8)) and table["block"].nunique() == 2
 
 
-@pytest.mark.parametrize(("change", "said", "got"), [
-    ({"question_polarity": "positive"}, "question_polarity is not known", "positive"),
-    ({"context_condition": "clear"}, "context_condition is not known", "clear"),
-    ({"label": 3}, "label is no option", "3"), ({"label": None}, "label is no option", "None"),
-    ({"label": 1.0}, "label is no option", "1.0"),
-    ({"context": " "}, "empty text", "context"), ({"ans1": ""}, "empty text", "ans1"),
-    ({"question": None}, "empty text", "question"),
-    ({"ans1": "Not known"}, "two options are alike", "Not known"),
-    ({"answer_info": "{'ans0': "}, "answer_info cannot be read", "ans0"),
-    ({"additional_metadata": "[1]"}, "additional_metadata cannot be read", "[1]"),
-])
+@pytest.mark.parametrize(
+    ("change", "said", "got"),
+    [
+        ({"question_polarity": "positive"}, "question_polarity is not known", "positive"),
+        ({"context_condition": "clear"}, "context_condition is not known", "clear"),
+        ({"label": 3}, "label is no option", "3"),
+        ({"label": None}, "label is no option", "None"),
+        ({"label": 1.0}, "label is no option", "1.0"),
+        ({"context": " "}, "empty text", "context"),
+        ({"ans1": ""}, "empty text", "ans1"),
+        ({"question": None}, "empty text", "question"),
+        ({"ans1": "Not known"}, "two options are alike", "Not known"),
+        ({"answer_info": "{'ans0': "}, "answer_info cannot be read", "ans0"),
+        ({"additional_metadata": "[1]"}, "additional_metadata cannot be read", "[1]"),
+    ],
+)
 def test_a_bad_prompt_is_named_by_line(tmp_path, change, said, got):
     good = line(("Ana", "F"), ("Hugo", "M"), ["F"])
     file = write(tmp_path / "f.jsonl", good, good | change)
@@ -156,9 +198,10 @@ def test_a_bad_prompt_is_named_by_line(tmp_path, change, said, got):
     assert caught.value.where == "f.jsonl, line 2" and got in caught.value.got
 
 
-@pytest.mark.parametrize(("text", "said"), [
-    ("", "no prompt"), ("[1, 2]", "no prompt"), ("{oops", "not JSON"), ('{"context": "x"}', "lacks keys"),
-])
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("", "no prompt"), ("[1, 2]", "no prompt"), ("{oops", "not JSON"), ('{"context": "x"}', "lacks keys")],
+)
 def test_a_bad_file_is_named(tmp_path, text, said):
     file = tmp_path / "f.jsonl"
     file.write_text(text)
@@ -190,9 +233,19 @@ names = st.text("abcdefghij", min_size=1, max_size=6)
 
 
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.dictionaries(st.sampled_from(list(line(("a", "b"), ("c", "d"), []))),
-                       st.one_of(st.none(), st.integers(-3, 3), st.text(max_size=5), st.lists(names, max_size=2),
-                                 st.dictionaries(names, names, max_size=2)), max_size=3))
+@given(
+    st.dictionaries(
+        st.sampled_from(list(line(("a", "b"), ("c", "d"), []))),
+        st.one_of(
+            st.none(),
+            st.integers(-3, 3),
+            st.text(max_size=5),
+            st.lists(names, max_size=2),
+            st.dictionaries(names, names, max_size=2),
+        ),
+        max_size=3,
+    )
+)
 def test_whatever_a_line_holds_it_is_read_or_named(tmp_path, changes):
     file = write(tmp_path / "f.jsonl", line(("Ana", "F"), ("Hugo", "M"), ["F"]) | changes)
     try:

@@ -23,18 +23,7 @@ from localbias.filbbq.prompts import Draw, Filling, block_rows, draw_block, fill
 from localbias.filbbq.repairs import repairs
 from localbias.filbbq.reproduce import compare_with_published, published_draws
 from localbias.filbbq.templates import read_templates, read_vocabulary
-from templates_made import (
-    ADULT,
-    FEMALE,
-    GENDER_ROWS,
-    LABEL,
-    MALE,
-    NAMES,
-    ORIENTATION_ROWS,
-    PROPER,
-    QUEER,
-    write_folder,
-)
+from templates_made import ADULT, FEMALE, GENDER_ROWS, LABEL, MALE, NAMES, ORIENTATION_ROWS, PROPER, QUEER, write_folder
 
 FUSED = "Kulang sa impormasyonDi kayang sagutin"
 TEXTS = ["context", "question", "ans0", "ans1", "ans2"]
@@ -115,8 +104,14 @@ def test_context_is_ambiguous_text_stripped_a_blank_and_the_other_text(folder):
 def test_orientation_fills_targets_times_partners_in_vocabulary_order(made):
     blocks = made[(made["template"] == "S-01")].drop_duplicates("block")
     assert list(zip(blocks["name1"], blocks["name2"], strict=True)) == [
-        ("bakla", "lalaki"), ("lalaki", "bakla"), ("bakla", "babae"), ("babae", "bakla"),
-        ("tomboy", "lalaki"), ("lalaki", "tomboy"), ("tomboy", "babae"), ("babae", "tomboy"),
+        ("bakla", "lalaki"),
+        ("lalaki", "bakla"),
+        ("bakla", "babae"),
+        ("babae", "bakla"),
+        ("tomboy", "lalaki"),
+        ("lalaki", "tomboy"),
+        ("tomboy", "babae"),
+        ("babae", "tomboy"),
     ]
 
 
@@ -144,17 +139,21 @@ def test_ids_are_unique_and_blocks_are_four_rows(made):
     assert (shapes["polarity"].map(tuple) == ("neg", "neg", "nonneg", "nonneg")).all()
     assert (shapes["condition"].map(tuple) == ("ambig", "disambig") * 2).all()
     assert made["prompt_id"].min() == 0 and set(made.loc[made["category"] == "gender_identity", "prompt_id"]) == set(
-        range(100_000, 100_000 + (made["category"] == "gender_identity").sum()))
+        range(100_000, 100_000 + (made["category"] == "gender_identity").sum())
+    )
 
 
 # -- invariants -----------------------------------------------------------------------------------------
 
 
 POLICIES = {
-    "always A": lambda row: 0, "always B": lambda row: 1, "always C": lambda row: 2,
+    "always A": lambda row: 0,
+    "always B": lambda row: 1,
+    "always C": lambda row: 2,
     "whom the context names first": lambda row: min(range(3), key=lambda i: _first_place(row, i)),
-    "any function of context and options": lambda row: hashlib.sha256(
-        "|".join(row[key] for key in ("context", "ans0", "ans1", "ans2")).encode()).digest()[0] % 3,
+    "any function of context and options": lambda row: (
+        hashlib.sha256("|".join(row[key] for key in ("context", "ans0", "ans1", "ans2")).encode()).digest()[0] % 3
+    ),
 }
 
 
@@ -204,21 +203,30 @@ def templates(draw, category):
     frame = draw(st.sampled_from(["Ang {}", "{}", "Iyong kaibigang {}"]))
     row = {
         "Ambiguous_Context": f"{draw(word)} {first} {draw(word)} {second} {{{{WORD1}}}}.",
-        "Disambiguating_Context": f"{draw(word)} {second} {{{{WORD1}}}}.", "Lexical_diversity":
-        f"WORD1: [{', '.join(variants)}]", "Question_negative_stereotype": f"Sino {draw(word)}?",
-        "Question_non_negative": "Sino pa?", "Answer_negative": frame.format(asked),
+        "Disambiguating_Context": f"{draw(word)} {second} {{{{WORD1}}}}.",
+        "Lexical_diversity": f"WORD1: [{', '.join(variants)}]",
+        "Question_negative_stereotype": f"Sino {draw(word)}?",
+        "Question_non_negative": "Sino pa?",
+        "Answer_negative": frame.format(asked),
         "Answer_non_negative": frame.format(other),
     }
     if category == "gender_identity":
-        return row | {"Known_stereotyped_groups": draw(st.sampled_from(['["F"]', '["M"]'])),
-                      "Proper_nouns_only": draw(st.sampled_from(["TRUE", ""]))}
-    return row | {"Known_stereotyped_groups": draw(st.sampled_from(['["bakla"]', '["tomboy", "bakla"]'])),
-                  "Invalid_Partners": draw(st.sampled_from(["None", '["lalaki"]']))}
+        return row | {
+            "Known_stereotyped_groups": draw(st.sampled_from(['["F"]', '["M"]'])),
+            "Proper_nouns_only": draw(st.sampled_from(["TRUE", ""])),
+        }
+    return row | {
+        "Known_stereotyped_groups": draw(st.sampled_from(['["bakla"]', '["tomboy", "bakla"]'])),
+        "Invalid_Partners": draw(st.sampled_from(["None", '["lalaki"]'])),
+    }
 
 
 @settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(templates("gender_identity"), min_size=1, max_size=2),
-       st.lists(templates("sexual_orientation"), min_size=1, max_size=2), st.integers(0, 10**9))
+@given(
+    st.lists(templates("gender_identity"), min_size=1, max_size=2),
+    st.lists(templates("sexual_orientation"), min_size=1, max_size=2),
+    st.integers(0, 10**9),
+)
 def test_invariants_of_any_templates(tmp_path, gender, orientation, seed):
     numbered = [[row | {"Q_id": f"H-{i}"} for i, row in enumerate(rows)] for rows in (gender, orientation)]
     prompts = generate_prompts("all", seed, dataset=write_folder(tmp_path / "any", *numbered))
@@ -238,11 +246,18 @@ def test_same_seed_same_prompts_other_seed_other_draws(folder, made):
 
 
 def test_same_bytes_in_another_process(folder, made):
-    code = ("import sys, hashlib; from localbias.filbbq import generate_prompts; "
-            "t = generate_prompts('all', dataset=sys.argv[1]).to_csv(index=False); "
-            "print(hashlib.sha256(t.encode()).hexdigest())")
-    run = subprocess.run([sys.executable, "-c", code, folder], capture_output=True, text=True, check=True,
-                         env={**os.environ, "PYTHONHASHSEED": "77"})
+    code = (
+        "import sys, hashlib; from localbias.filbbq import generate_prompts; "
+        "t = generate_prompts('all', dataset=sys.argv[1]).to_csv(index=False); "
+        "print(hashlib.sha256(t.encode()).hexdigest())"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code, folder],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONHASHSEED": "77"},
+    )
     assert run.stdout.strip() == hashlib.sha256(made.to_csv(index=False).encode()).hexdigest()
 
 
@@ -253,8 +268,9 @@ def test_a_template_more_or_less_leaves_the_others_draws(tmp_path, made):
     kept = ["category", "template", "polarity", "condition", *TEXTS, "label", "wording", "unknown", "name1", "name2"]
     shared = set(made["template"]) & set(prompts["template"])
     assert shared == {"T-01", "T-02", "T-03", "S-02"}
-    first, second = (some[some["template"].isin(shared)][kept].sort_values(kept, ignore_index=True)
-                     for some in (made, prompts))
+    first, second = (
+        some[some["template"].isin(shared)][kept].sort_values(kept, ignore_index=True) for some in (made, prompts)
+    )
     pd.testing.assert_frame_equal(first, second)
 
 
@@ -329,16 +345,25 @@ def test_repairs_are_counted(tmp_path):
     new = generate_prompts("all", dataset=folder, rules="repaired")
     contexts = new.loc[new["condition"] == "ambig"].drop_duplicates("context").set_index("template")["context"]
     assert set(contexts["T-05"]) == {"Kasama sina lalaki at babae.", "Kasama sina babae at lalaki."}
-    assert all(text.startswith(("Dumating sila. Bakla", "Dumating sila. Tomboy", "Dumating sila. Lalaki",
-                                "Dumating sila. Babae")) for text in contexts["S-01"])
+    assert all(
+        text.startswith(
+            ("Dumating sila. Bakla", "Dumating sila. Tomboy", "Dumating sila. Lalaki", "Dumating sila. Babae")
+        )
+        for text in contexts["S-01"]
+    )
     infos = new.loc[new["category"] == "gender_identity", ["info0", "info1", "info2"]]
     assert set(infos.to_numpy().ravel()) == {"F", "M", "unknown"}
 
 
-@pytest.mark.parametrize(("text", "expected"), [
-    ("sina{{NAME1}} at {{NAME2}}", "sina {{NAME1}} at {{NAME2}}"), ("  a  b ", "a b"),
-    ("({{NAME1}})", "({{NAME1}})"), ("si {{NAME1}}, si {{NAME2}}", "si {{NAME1}}, si {{NAME2}}"),
-])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("sina{{NAME1}} at {{NAME2}}", "sina {{NAME1}} at {{NAME2}}"),
+        ("  a  b ", "a b"),
+        ("({{NAME1}})", "({{NAME1}})"),
+        ("si {{NAME1}}, si {{NAME2}}", "si {{NAME1}}, si {{NAME2}}"),
+    ],
+)
 def test_tidy(text, expected):
     assert tidy(text) == expected
 
@@ -383,8 +408,12 @@ def test_samples_are_nested_seeded_and_described(made):
     assert len({tuple(sample(made, 40, seed=s)["pair"].unique()) for s in range(8)}) > 1
     assert sample(made, 40)["category"].nunique() == 2
     assert describe_sample(small, made) == {
-        "prompts": 40, "of_prompts": len(made), "pairs": 5, "of_pairs": made["pair"].nunique(),
-        "templates": 5, "of_templates": 5,
+        "prompts": 40,
+        "of_prompts": len(made),
+        "pairs": 5,
+        "of_pairs": made["pair"].nunique(),
+        "templates": 5,
+        "of_templates": 5,
     }
 
 
@@ -429,15 +458,20 @@ def test_counts_per_template_are_the_published_ones(mirror):
 
 
 @pytest.mark.mirror
-@pytest.mark.parametrize(("key", "value", "check"), [
-    ("ans0", "Ang iba", "blocks generated anew, line by line"),
-    ("label", 0, "blocks generated anew, line by line"),
-    ("question", "Sino?", "question"),
-    ("example_id", 9, "example_id"),
-])
+@pytest.mark.parametrize(
+    ("key", "value", "check"),
+    [
+        ("ans0", "Ang iba", "blocks generated anew, line by line"),
+        ("label", 0, "blocks generated anew, line by line"),
+        ("question", "Sino?", "question"),
+        ("example_id", 9, "example_id"),
+    ],
+)
 def test_a_changed_published_line_is_noticed(mirror, tmp_path, key, value, check):
-    lines = [json.loads(line) for line in
-             (mirror / "filbbq" / "data" / "FilBBQ_Sexual_orientation.jsonl").read_text().splitlines()]
+    lines = [
+        json.loads(line)
+        for line in (mirror / "filbbq" / "data" / "FilBBQ_Sexual_orientation.jsonl").read_text().splitlines()
+    ]
     changed = next(i for i, line in enumerate(lines) if i > 40 and line[key] != value)
     lines[changed][key] = value
     file = tmp_path / "changed.jsonl"
@@ -461,8 +495,9 @@ def test_the_starter_gives_prompts_without_network(monkeypatch):
     monkeypatch.delenv("LOCALBIAS_MIRROR", raising=False)
     prompts = generate_prompts("all", dataset="starter")
     assert set(prompts["dataset"]) == {"starter"} and invariants(prompts)["violations"].eq(0).all()
-    assert prompts.groupby(["category", "template"]).ngroups == len(
-        read_templates("gender_identity", "starter")) + len(read_templates("sexual_orientation", "starter"))
+    assert prompts.groupby(["category", "template"]).ngroups == len(read_templates("gender_identity", "starter")) + len(
+        read_templates("sexual_orientation", "starter")
+    )
     assert (prompts["english_question"] != "").all()
 
 
@@ -471,7 +506,10 @@ def test_names_of_the_vocabulary_are_drawn_alike(tmp_path):
     gender = [PROPER | {"Q_id": f"T-{i}"} for i in range(60)]
     folder = write_folder(tmp_path, gender=gender)
     vocabulary = read_vocabulary(folder)
-    drawn = Counter(name for t in read_templates("gender_identity", folder)
-                    for name in {f.name1 for f in fillings(t, vocabulary, 0, "filbbq-2026") if f.group1 == "F"})
+    drawn = Counter(
+        name
+        for t in read_templates("gender_identity", folder)
+        for name in {f.name1 for f in fillings(t, vocabulary, 0, "filbbq-2026") if f.group1 == "F"}
+    )
     mean, sd = 60 * 5 / 7, np.sqrt(60 * 5 / 7 * 2 / 7)
     assert sum(drawn.values()) == 300 and all(abs(n - mean) < 4 * sd for n in drawn.values())

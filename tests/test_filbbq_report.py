@@ -89,8 +89,12 @@ def test_minus_one_anywhere_and_in_small_templates():
         assert row["any"] == pytest.approx(1 - (1 - any_of_two[4]) ** 2 * (1 - any_of_two[16]))
         assert row["points"] == pytest.approx(2 * (2 * 2**-4 + 2**-16))
     assert (lowest["score"] == 0).all()
-    facts = report.lowest_facts(report.labelled(outliers.lowest_possible(
-        made.with_probabilities(pd.concat([small, large]), 0.5, 0.5, 0.0), seeds=50), small), 50)
+    facts = report.lowest_facts(
+        report.labelled(
+            outliers.lowest_possible(made.with_probabilities(pd.concat([small, large]), 0.5, 0.5, 0.0), seeds=50), small
+        ),
+        50,
+    )
     # fifty runs of four coins: 1 − (15/16)^50 = 0.960…; of sixteen: 50/65536 = 0.00076
     assert (facts["few"], facts["templates"], facts["k"]) == (2, 3, 6)
     assert "With 4 prompts" in facts["in_small"] and facts["in_small"].count("probability 96% (") == 2
@@ -109,11 +113,19 @@ def test_what_follows_for_minus_one_depends_on_how_small_templates_are():
 
 def test_a_sentence_counts_chance_from_what_templates_can_reach():
     # pairs 1 and 4 cannot reach 0.05; 6 can with 2 of 64 sign patterns: chance gives 2/64 of a template
-    profile = pd.DataFrame({
-        "template": ["a", "b", "c"], "pairs": [1, 4, 6], "score": [0.3, 0.2, -0.1], "p_value": [1.0, 0.125, 0.03125],
-        "ci_low": [np.nan, 0.1, -0.2], "ci_high": [np.nan, 0.3, -0.01], "survives": False, "q_value": 1.0,
-        "shrunken": 0.0,
-    })
+    profile = pd.DataFrame(
+        {
+            "template": ["a", "b", "c"],
+            "pairs": [1, 4, 6],
+            "score": [0.3, 0.2, -0.1],
+            "p_value": [1.0, 0.125, 0.03125],
+            "ci_low": [np.nan, 0.1, -0.2],
+            "ci_high": [np.nan, 0.3, -0.01],
+            "survives": False,
+            "q_value": 1.0,
+            "shrunken": 0.0,
+        }
+    )
     facts = report.profile_facts(profile)
     assert (facts["small_p"], facts["within_reach"], facts["single"], facts["off_zero"]) == (1, 1, 1, 1)
     assert facts["by_chance"] == pytest.approx(1 / 32)
@@ -161,10 +173,16 @@ def test_pictures_hold_every_seed_and_the_whole_distribution():
 
 
 def test_beside_the_paper_counts_only_published_prompts(starter):
-    printed = pd.DataFrame({
-        "paper": ["FilBBQ", "WEATHub"], "table": ["Table 2", "Table 3"], "row": ["all", "x"],
-        "column": ["prompts", "y"], "value": ["10576", "1"], "status": "reported elsewhere",
-    })
+    printed = pd.DataFrame(
+        {
+            "paper": ["FilBBQ", "WEATHub"],
+            "table": ["Table 2", "Table 3"],
+            "row": ["all", "x"],
+            "column": ["prompts", "y"],
+            "value": ["10576", "1"],
+            "status": "reported elsewhere",
+        }
+    )
     table = report.beside_paper(printed, starter, expected_scores(noisy()))
     assert "not at hand" in table["here"][0]
     assert len(table) == 1 + 4  # one printed row of FilBBQ; category and overall in two contexts
@@ -215,8 +233,13 @@ def test_a_run_is_written_and_read_back(tmp_path, monkeypatch):
     path = reference.write(table, {"model": "made"}, tmp_path)
     assert json.loads(path.read_text())["model"] == "made"
     held = reference.read("made")
-    assert np.abs(held["probabilities"][["p0", "p1", "p2"]].to_numpy()
-                  - table.sort_values("prompt_id")[["p0", "p1", "p2"]].to_numpy()).max() < 5e-4
+    assert (
+        np.abs(
+            held["probabilities"][["p0", "p1", "p2"]].to_numpy()
+            - table.sort_values("prompt_id")[["p0", "p1", "p2"]].to_numpy()
+        ).max()
+        < 5e-4
+    )
     want = expected_scores(table, off_option="renormalise")["expectation"]
     got = held["scores"].query("off_option_treated == 'renormalise'")["expectation"]
     assert np.allclose(got, want, atol=1e-6, equal_nan=True)
@@ -236,8 +259,14 @@ def test_the_hash_is_of_the_probabilities():
 
 def test_the_widest_answers_are_the_kept_ones_only_for_the_same_run(tmp_path, monkeypatch):
     monkeypatch.setattr(reference, "reference_folder", lambda: tmp_path)
-    about = {"model": "made", "weights": "float32", "protocol": "next-token", "prompt_form": "filbbq-2026",
-             "cue": "x", "rules": "made"}
+    about = {
+        "model": "made",
+        "weights": "float32",
+        "protocol": "next-token",
+        "prompt_form": "filbbq-2026",
+        "cue": "x",
+        "rules": "made",
+    }
     whole = made.prompts()
     table = made.with_probabilities(whole, 0.5, 0.3, 0.2).assign(**about, dataset="filbbq")
     asked = table.head(8)
@@ -246,8 +275,13 @@ def test_the_widest_answers_are_the_kept_ones_only_for_the_same_run(tmp_path, mo
     assert len(reference.widest(asked, whole)) == len(whole)
     assert reference.widest(table, whole) is table
     assert reference.widest(asked, whole, temperature=0.7) is asked
-    for other in ({"protocol": "generate"}, {"weights": "bfloat16"}, {"dataset": "starter"}, {"seed": 1},
-                  {"model": "another"}):
+    for other in (
+        {"protocol": "generate"},
+        {"weights": "bfloat16"},
+        {"dataset": "starter"},
+        {"seed": 1},
+        {"model": "another"},
+    ):
         one = asked.assign(**other)
         assert reference.widest(one, whole) is one
     changed = whole.assign(question="iba ?")

@@ -25,9 +25,18 @@ def answered(condition, *roles, n_unparsed=0):
     rows = []
     for role in [*roles, *([None] * n_unparsed)]:
         label = 2 if condition == "ambig" else 0
-        rows.append({"category": "c", "template": "T", "condition": condition, "role0": "biased", "role1": "counter",
-                     "role2": "unknown", "label": label,
-                     "answer": -1 if role is None else ["biased", "counter", "unknown"].index(role)})
+        rows.append(
+            {
+                "category": "c",
+                "template": "T",
+                "condition": condition,
+                "role0": "biased",
+                "role1": "counter",
+                "role2": "unknown",
+                "label": label,
+                "answer": -1 if role is None else ["biased", "counter", "unknown"].index(role),
+            }
+        )
     return pd.DataFrame(rows)
 
 
@@ -105,18 +114,32 @@ def bbq_lines(category, index, stereotyped, groups, names):
     lines = []
     for polarity in ("neg", "nonneg"):
         for condition in ("ambig", "disambig"):
-            lines.append({
-                "example_id": len(lines), "question_index": index, "question_polarity": polarity,
-                "context_condition": condition, "category": category,
-                "answer_info": {"ans0": [names[0], groups[0]], "ans1": [names[1], groups[1]],
-                                "ans2": ["Unknown", "unknown"]},
-                "additional_metadata": {"subcategory": "None", "stereotyped_groups": stereotyped, "version": "",
-                                        "source": ""},
-                "context": f"{names[0]} and {names[1]} came." + (" One did it." if condition == "disambig" else ""),
-                "question": "Who?" if polarity == "neg" else "Who not?",
-                "ans0": names[0], "ans1": names[1], "ans2": "Unknown",
-                "label": 2 if condition == "ambig" else 0 if polarity == "neg" else 1,
-            })
+            lines.append(
+                {
+                    "example_id": len(lines),
+                    "question_index": index,
+                    "question_polarity": polarity,
+                    "context_condition": condition,
+                    "category": category,
+                    "answer_info": {
+                        "ans0": [names[0], groups[0]],
+                        "ans1": [names[1], groups[1]],
+                        "ans2": ["Unknown", "unknown"],
+                    },
+                    "additional_metadata": {
+                        "subcategory": "None",
+                        "stereotyped_groups": stereotyped,
+                        "version": "",
+                        "source": "",
+                    },
+                    "context": f"{names[0]} and {names[1]} came." + (" One did it." if condition == "disambig" else ""),
+                    "question": "Who?" if polarity == "neg" else "Who not?",
+                    "ans0": names[0],
+                    "ans1": names[1],
+                    "ans2": "Unknown",
+                    "label": 2 if condition == "ambig" else 0 if polarity == "neg" else 1,
+                }
+            )
     return lines
 
 

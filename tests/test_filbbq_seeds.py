@@ -140,11 +140,22 @@ def test_mean_over_many_seeds_is_the_expectation():
 
 def test_mean_of_defined_scores_and_pooled_ratio_differ_as_they_must():
     # one prompt names nobody with 0.9; two seeds by hand: one biased answer, and one of each with a third unknown
-    runs = pd.DataFrame({
-        "level": "template", "category": "c", "template": "T", "condition": "disambig", "seed": [0, 1, 2], "n": 3,
-        "n_biased": [1, 1, 0], "n_counter": [0, 1, 0], "n_unknown": [2, 1, 3], "n_unparsed": 0, "accuracy": 0.0,
-        "score": [1.0, 0.0, np.nan],
-    })
+    runs = pd.DataFrame(
+        {
+            "level": "template",
+            "category": "c",
+            "template": "T",
+            "condition": "disambig",
+            "seed": [0, 1, 2],
+            "n": 3,
+            "n_biased": [1, 1, 0],
+            "n_counter": [0, 1, 0],
+            "n_unknown": [2, 1, 3],
+            "n_unparsed": 0,
+            "accuracy": 0.0,
+            "score": [1.0, 0.0, np.nan],
+        }
+    )
     row = summarise_seeds(runs).iloc[0]
     assert row.mean_defined == 0.5 and row.n_undefined == 1
     assert row.pooled == pytest.approx((2 - 1) / 3)
@@ -225,8 +236,9 @@ def test_temperature_equals_that_of_the_whole_vocabulary(passed, temperature):
 @pytest.mark.parametrize(("temperature", "top_p"), [(1.0, 0.8), (1.0, 0.5), (0.7, 0.9), (0.5, 0.95)])
 def test_top_p_equals_that_of_the_whole_vocabulary(passed, temperature, top_p):
     logits, kinds, table = passed
-    assert np.allclose(option_probabilities(table, temperature, top_p),
-                       whole_vocabulary(logits, kinds, temperature, top_p), atol=1e-5)
+    assert np.allclose(
+        option_probabilities(table, temperature, top_p), whole_vocabulary(logits, kinds, temperature, top_p), atol=1e-5
+    )
 
 
 def test_zero_temperature_takes_the_most_likely_token(passed):

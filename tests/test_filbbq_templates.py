@@ -11,13 +11,7 @@ from hypothesis import strategies as st
 
 from localbias.errors import BadTable, SourceUnavailable, UnknownName
 from localbias.filbbq import cells
-from localbias.filbbq.templates import (
-    read_templates,
-    read_vocabulary,
-    resolve_dataset,
-    template_file,
-    template_table,
-)
+from localbias.filbbq.templates import read_templates, read_vocabulary, resolve_dataset, template_file, template_table
 from templates_made import GENDER, LABEL, LABELS, LISTED, NAMES, PROPER, QUEER, write_csv, write_folder
 
 
@@ -72,7 +66,7 @@ BAD_CELLS = [
     ("Known_stereotyped_groups", "", "a list such as"),
     ("Known_stereotyped_groups", "F", "a list such as"),
     ("Known_stereotyped_groups", '["F"', "a list such as"),
-    ("Known_stereotyped_groups", '[1, 2]', "a list such as"),
+    ("Known_stereotyped_groups", "[1, 2]", "a list such as"),
     ("Known_stereotyped_groups", '["X"]', "F, M"),
     ("Known_stereotyped_groups", '["F", "M"]', "a group left"),
     ("Proper_nouns_only", "maybe", "TRUE, FALSE"),
@@ -95,12 +89,15 @@ def test_a_bad_cell_is_named_by_file_row_and_column(tmp_path, column, value, exp
     assert caught.value.got
 
 
-@pytest.mark.parametrize(("column", "value", "expected"), [
-    ("Known_stereotyped_groups", '["bakla", "beki"]', "babae, bakla"),
-    ("Invalid_Partners", '["beki"]', "babae, bakla"),
-    ("Invalid_Partners", "babae", "None, or a list"),
-    ("Invalid_Partners", '["lalaki", "babae"]', "a group left"),
-])
+@pytest.mark.parametrize(
+    ("column", "value", "expected"),
+    [
+        ("Known_stereotyped_groups", '["bakla", "beki"]', "babae, bakla"),
+        ("Invalid_Partners", '["beki"]', "babae, bakla"),
+        ("Invalid_Partners", "babae", "None, or a list"),
+        ("Invalid_Partners", '["lalaki", "babae"]', "a group left"),
+    ],
+)
 def test_bad_groups_of_sexual_orientation(tmp_path, column, value, expected):
     folder = write_folder(tmp_path, orientation=[QUEER | {column: value}])
     with pytest.raises(BadTable) as caught:
@@ -163,11 +160,22 @@ def huge_cell(path):
     write_csv(path, GENDER, [LABEL | {"Notes": "x" * 200_000}])
 
 
-@pytest.mark.parametrize(("damage", "said"), [
-    (latin1, "not UTF-8"), (utf16, "not UTF-8"), (no_text, "empty"), (header_only, "no template"),
-    (without_answers, "columns missing"), (doubled_column, "columns doubled"), (short_row, "fit the header"),
-    (long_row, "fit the header"), (open_quote, "not CSV"), (spreadsheet, "not UTF-8"), (huge_cell, "not CSV"),
-])
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (latin1, "not UTF-8"),
+        (utf16, "not UTF-8"),
+        (no_text, "empty"),
+        (header_only, "no template"),
+        (without_answers, "columns missing"),
+        (doubled_column, "columns doubled"),
+        (short_row, "fit the header"),
+        (long_row, "fit the header"),
+        (open_quote, "not CSV"),
+        (spreadsheet, "not UTF-8"),
+        (huge_cell, "not CSV"),
+    ],
+)
 def test_a_damaged_file_is_named(tmp_path, damage, said):
     folder = write_folder(tmp_path)
     damage(tmp_path / "gender_identity.csv")
@@ -184,11 +192,14 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path, monkeypatch):
     assert caught.value.expected == "at most 1000 bytes"
 
 
-@pytest.mark.parametrize(("labels", "column"), [
-    ([*LABELS, ("Religion", "", "x", "")], "Category"),
-    ([*LABELS, ("Sexual_orientation", "", "", "")], "Name"),
-    ([*LABELS, ("Gender_identity", "", "bata", "")], "Info"),
-])
+@pytest.mark.parametrize(
+    ("labels", "column"),
+    [
+        ([*LABELS, ("Religion", "", "x", "")], "Category"),
+        ([*LABELS, ("Sexual_orientation", "", "", "")], "Name"),
+        ([*LABELS, ("Gender_identity", "", "bata", "")], "Info"),
+    ],
+)
 def test_bad_labels_are_named(tmp_path, labels, column):
     with pytest.raises(BadTable) as caught:
         read_vocabulary(write_folder(tmp_path, labels=labels))
@@ -228,8 +239,11 @@ def test_unknown_places_and_categories(tmp_path):
     assert caught.value.where == str(tmp_path)
 
 
-words = st.text(st.characters(codec="utf-8", exclude_characters="[],;{}\r\n", exclude_categories=("Cs", "Cc", "Z")),
-                min_size=1, max_size=8)
+words = st.text(
+    st.characters(codec="utf-8", exclude_characters="[],;{}\r\n", exclude_categories=("Cs", "Cc", "Z")),
+    min_size=1,
+    max_size=8,
+)
 
 
 @given(st.lists(words, min_size=1, max_size=5), st.lists(words, min_size=1, max_size=5), st.booleans())
@@ -240,8 +254,10 @@ def test_lists_survive_being_written(first, second, braces):
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-@given(st.sampled_from(["Ambiguous_Context", "Answer_negative", "Lexical_diversity", "Names"]),
-       st.text(alphabet='{}[]":;,NAMEWORD12 Fab"', max_size=40))
+@given(
+    st.sampled_from(["Ambiguous_Context", "Answer_negative", "Lexical_diversity", "Names"]),
+    st.text(alphabet='{}[]":;,NAMEWORD12 Fab"', max_size=40),
+)
 def test_whatever_stands_in_a_cell_is_read_or_named(tmp_path, column, text):
     folder = write_folder(tmp_path, gender=[LABEL | {column: text}])
     try:

@@ -58,8 +58,9 @@ def test_shares_add_up_to_the_variance_of_sampled_answers(condition):
 )
 def test_one_cause_gets_all_of_the_variance(source, cause):
     table = reorder(made.prompts(2, 4), "cyclic")
-    table = made.with_probabilities(table.drop(columns="permutation"), np.where(cause(table), 1.0, 0.0),
-                                    np.where(cause(table), 0.0, 1.0), 0.0).assign(permutation=table["permutation"])
+    table = made.with_probabilities(
+        table.drop(columns="permutation"), np.where(cause(table), 1.0, 0.0), np.where(cause(table), 0.0, 1.0), 0.0
+    ).assign(permutation=table["permutation"])
     shares = variance_shares(table).set_index("source")["share"]
     assert shares[source] == pytest.approx(1)
     assert shares.drop(source).abs().max() < 1e-12
@@ -134,8 +135,9 @@ def test_sign_flips_equal_scipy():
     rng = np.random.default_rng(1)
     for n in (3, 7, 10):
         d = rng.normal(0.3, 1, n)
-        want = stats.permutation_test((d,), np.sum, permutation_type="samples", n_resamples=np.inf,
-                                      alternative="two-sided").pvalue
+        want = stats.permutation_test(
+            (d,), np.sum, permutation_type="samples", n_resamples=np.inf, alternative="two-sided"
+        ).pvalue
         # scipy doubles the smaller tail; the null is symmetric, so both are the share of |sum| at least as large
         assert sign_flip_p(d, 0, rng) == pytest.approx(want)
     assert len(np.unique(sign_patterns(5, 0, rng), axis=0)) == 32

@@ -69,12 +69,17 @@ def test_every_profile_sets_only_what_the_template_declares(path, profile):
 def test_rooms_import_only_what_the_design_allows():
     """The table of rooms: who may import whom. Ground modules (errors, files) are for all."""
     allowed = {
-        "registry": set(), "data": {"registry"}, "embed": {"registry"}, "charts": {"registry"},
-        "page": {"registry", "charts"}, "offline_sphinx": {"page", "charts", "weat"},
+        "registry": set(),
+        "data": {"registry"},
+        "embed": {"registry"},
+        "charts": {"registry"},
+        "page": {"registry", "charts"},
+        "offline_sphinx": {"page", "charts", "weat"},
         "weat": {"registry", "data", "embed"},
-        "sensitivity": {"registry", "data", "embed"}, "filbbq": {"registry", "data", "embed"},
+        "sensitivity": {"registry", "data", "embed"},
+        "filbbq": {"registry", "data", "embed"},
         "ledger": {"registry", "data", "weat", "filbbq", "charts", "page"},
-    }  # fmt: skip
+    }
     for path in (ROOT / "lib/localbias").rglob("*.py"):
         room = path.relative_to(ROOT / "lib/localbias").parts[0].removesuffix(".py")
         if room in {"runner", "errors", "files", "__init__"}:

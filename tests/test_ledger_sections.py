@@ -63,8 +63,16 @@ def test_every_figure_is_drawn_from_the_published_results(shown):
 
 def a_run(language, d, variant="all", model="multilingual-e5-small"):
     """One test of ours, as a page writes it."""
-    fixed = {"test": "weat1", "method": "M5", "dataset": "weathub", "protocol": "in-context", "flags": "",
-             "clean": False, "p_value": 0.01, "p_strict": 0.01}  # fmt: skip
+    fixed = {
+        "test": "weat1",
+        "method": "M5",
+        "dataset": "weathub",
+        "protocol": "in-context",
+        "flags": "",
+        "clean": False,
+        "p_value": 0.01,
+        "p_strict": 0.01,
+    }
     return fixed | {"language": language, "model": model, "variant": variant, "effect_size": d}
 
 

@@ -42,9 +42,13 @@ def test_two_words_and_identical_words_have_no_variance():
 
 @pytest.mark.parametrize(
     "bad, message",
-    [(np.ones((1, 3)), "no pair"), (np.ones(3), "no pair"), (np.array([[1.0, np.nan], [1, 2]]), "rows 0"),
-     (np.array([[1.0, 1], [0, 0]]), "rows 1")],
-)  # fmt: skip
+    [
+        (np.ones((1, 3)), "no pair"),
+        (np.ones(3), "no pair"),
+        (np.array([[1.0, np.nan], [1, 2]]), "rows 0"),
+        (np.array([[1.0, 1], [0, 0]]), "rows 1"),
+    ],
+)
 def test_sets_without_a_variance_are_refused_by_name(bad, message):
     good = np.random.default_rng(0).normal(size=(4, 2))
     with pytest.raises(BadValues, match=f"{message}|{message}"):
@@ -71,8 +75,12 @@ class TwoMethods:
 @pytest.fixture
 def lexicon(tmp_path, monkeypatch):
     monkeypatch.setattr(heuristic, "Encoder", TwoMethods)
-    rows = [("mine", "en", "user", test, role, role, i, f"{test}{role}{i}")
-            for test in ("weat1", "weat2") for role in "XYAB" for i in range(1, 6)]  # fmt: skip
+    rows = [
+        ("mine", "en", "user", test, role, role, i, f"{test}{role}{i}")
+        for test in ("weat1", "weat2")
+        for role in "XYAB"
+        for i in range(1, 6)
+    ]
     names = ["dataset", "language", "variant", "test", "role", "category", "position", "word"]
     table = pd.DataFrame(rows, columns=names)
     table.loc[0, "word"] = "lost"
@@ -83,7 +91,11 @@ def lexicon(tmp_path, monkeypatch):
 def test_a_table_has_a_row_for_each_language_test_and_method(lexicon):
     got = run_sensitivity(["en"], ["weat1", "weat2"], "m", dataset=lexicon, progress=False)
     assert list(zip(got["test"], got["method"], strict=True)) == [
-        ("weat1", "M1"), ("weat2", "M1"), ("weat1", "M5"), ("weat2", "M5")]  # fmt: skip
+        ("weat1", "M1"),
+        ("weat2", "M1"),
+        ("weat1", "M5"),
+        ("weat2", "M5"),
+    ]
     np.testing.assert_allclose(got["rho"], got[["rho_x", "rho_y", "rho_a", "rho_b"]].mean(axis=1))
     assert got["coverage"].tolist() == [0.95, 1.0, 0.95, 1.0]
     best = summary(got)

@@ -267,9 +267,11 @@ def test_the_explaining_pictures_fit_the_page():
 def test_what_the_simulation_says_is_counted_from_its_table():
     """Promised 90 %: at d = 0 BCa (88, 91) is nearer than percentile (99, 95) twice; at d = 1 once each, and tied."""
     sizes = [(8, 8, 8, 8, 0.0), (9, 9, 8, 8, 0.0), (8, 8, 8, 8, 1.0), (9, 9, 8, 8, 1.0), (9, 9, 9, 9, 1.0)]
-    rows = [(*size, method, c) for method, column in (("bca", (0.88, 0.91, 0.7, 0.89, 0.88)),
-                                                      ("percentile", (0.99, 0.95, 0.8, 0.6, 0.92)))
-            for size, c in zip(sizes, column, strict=True)]  # fmt: skip
+    rows = [
+        (*size, method, c)
+        for method, column in (("bca", (0.88, 0.91, 0.7, 0.89, 0.88)), ("percentile", (0.99, 0.95, 0.8, 0.6, 0.92)))
+        for size, c in zip(sizes, column, strict=True)
+    ]
     table = pd.DataFrame(rows, columns=["n_x", "n_y", "n_a", "n_b", "true_d", "method", "coverage"]).assign(level=0.9)
     text = explain.coverage_facts(table)
     assert "BCa intervals in 70.0 % (8+8 and 8+8 words, true d = 1) to 91.0 % and" in text

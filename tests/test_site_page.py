@@ -54,9 +54,10 @@ def test_a_long_table_never_floods_the_page(shown):
 
 def test_cells_are_formatted_escaped_and_aligned():
     html = page.table_html(
-        TABLE.assign(t=["<b>", "x"]), columns={"d": "effect", "n": "count", "ok": "ok", "t": "text"},
+        TABLE.assign(t=["<b>", "x"]),
+        columns={"d": "effect", "n": "count", "ok": "ok", "t": "text"},
         formats={"d": "{:+.1f}", "n": lambda n: f"{n} words"},
-    )  # fmt: skip
+    )
     assert '<td class="lb-num">−0.5</td>' in html and '<span class="lb-none">–</span>' in html
     assert (
         "3 words" in html

@@ -4,13 +4,25 @@ import pandas as pd
 
 from localbias.charts import weat as draw
 
-SHOWN = pd.DataFrame({
-    "language_name": ["Thai", "Thai", "Hindi", "Hindi"], "test_label": ["WEAT 1", "WEAT 2"] * 2, "method": "M5",
-    "test_title": ["Flowers and insects", "Instruments and weapons"] * 2, "effect_size": [0.5, -0.1, 1.2, None],
-    "ci_low": [0.1, -0.9, 0.8, None], "ci_high": [0.9, 0.7, 1.5, None], "p_two_sided": [0.01, 0.8, 0.001, None],
-    "q_value": [0.02, 0.8, 0.003, None], "significant_q": [True, False, True, False], "flags": "", "n_x": 8, "n_y": 8,
-    "n_a": 8, "n_b": 8,
-})  # fmt: skip
+SHOWN = pd.DataFrame(
+    {
+        "language_name": ["Thai", "Thai", "Hindi", "Hindi"],
+        "test_label": ["WEAT 1", "WEAT 2"] * 2,
+        "method": "M5",
+        "test_title": ["Flowers and insects", "Instruments and weapons"] * 2,
+        "effect_size": [0.5, -0.1, 1.2, None],
+        "ci_low": [0.1, -0.9, 0.8, None],
+        "ci_high": [0.9, 0.7, 1.5, None],
+        "p_two_sided": [0.01, 0.8, 0.001, None],
+        "q_value": [0.02, 0.8, 0.003, None],
+        "significant_q": [True, False, True, False],
+        "flags": "",
+        "n_x": 8,
+        "n_y": 8,
+        "n_a": 8,
+        "n_b": 8,
+    }
+)
 
 
 def held(chart):

@@ -18,18 +18,32 @@ def results(rows):
     names = ["language", "test", "variant", "model", "method", "effect_size", "q_value"]
     table = pd.DataFrame(rows, columns=names)
     return table.assign(
-        dataset="weathub", protocol="in-context", clean=False, n_x=8, n_y=8, ci_low=table["effect_size"] - 0.5,
-        ci_high=table["effect_size"] + 0.7, p_two_sided=table["q_value"], significant_q=table["q_value"] < 0.05,
-        significant_paper=table["q_value"] < 0.1, flags="",
-    )  # fmt: skip
+        dataset="weathub",
+        protocol="in-context",
+        clean=False,
+        n_x=8,
+        n_y=8,
+        ci_low=table["effect_size"] - 0.5,
+        ci_high=table["effect_size"] + 0.7,
+        p_two_sided=table["q_value"],
+        significant_q=table["q_value"] < 0.05,
+        significant_paper=table["q_value"] < 0.1,
+        flags="",
+    )
 
 
-TWO = results([
-    ("zh", "weat1", "gt", "m", "M5", 1.0, 0.01), ("zh", "weat2", "gt", "m", "M5", -0.2, 0.9),
-    ("th", "weat1", "gt", "m", "M5", 0.5, 0.2), ("th", "weat2", "gt", "m", "M5", np.nan, np.nan),
-    ("zh", "weat1", "human", "m", "M5", 1.0, 0.01), ("zh", "weat2", "human", "m", "M5", 0.3, 0.6),
-    ("th", "weat1", "human", "m", "M5", 1.4, 0.001), ("th", "weat2", "human", "m", "M5", 0.1, 0.5),
-])  # fmt: skip
+TWO = results(
+    [
+        ("zh", "weat1", "gt", "m", "M5", 1.0, 0.01),
+        ("zh", "weat2", "gt", "m", "M5", -0.2, 0.9),
+        ("th", "weat1", "gt", "m", "M5", 0.5, 0.2),
+        ("th", "weat2", "gt", "m", "M5", np.nan, np.nan),
+        ("zh", "weat1", "human", "m", "M5", 1.0, 0.01),
+        ("zh", "weat2", "human", "m", "M5", 0.3, 0.6),
+        ("th", "weat1", "human", "m", "M5", 1.4, 0.001),
+        ("th", "weat2", "human", "m", "M5", 0.1, 0.5),
+    ]
+)
 
 
 def test_pairs_join_what_both_sides_have():
@@ -48,11 +62,16 @@ def test_changes_count_and_name_the_largest():
 
 
 def test_rounding_is_no_change_and_gives_no_sign():
-    table = results([
-        ("zh", "weat1", "gt", "m", "M5", 0.3, 0.5), ("zh", "weat2", "gt", "m", "M5", -1e-16, 1.0),
-        ("th", "weat1", "gt", "m", "M5", 0.5, 0.5), ("zh", "weat1", "human", "m", "M5", 0.1 + 0.2, 0.5),
-        ("zh", "weat2", "human", "m", "M5", 1e-16, 1.0), ("th", "weat1", "human", "m", "M5", 0.5 + 1e-6, 0.5),
-    ])  # fmt: skip
+    table = results(
+        [
+            ("zh", "weat1", "gt", "m", "M5", 0.3, 0.5),
+            ("zh", "weat2", "gt", "m", "M5", -1e-16, 1.0),
+            ("th", "weat1", "gt", "m", "M5", 0.5, 0.5),
+            ("zh", "weat1", "human", "m", "M5", 0.1 + 0.2, 0.5),
+            ("zh", "weat2", "human", "m", "M5", 1e-16, 1.0),
+            ("th", "weat1", "human", "m", "M5", 0.5 + 1e-6, 0.5),
+        ]
+    )
     pairs = compare.side_by_side(table, "variant", "gt", "human")
     assert (pairs["difference"] != 0).sum() == 3, "float noise is there"
     got = summary.changes(pairs)
@@ -62,13 +81,17 @@ def test_rounding_is_no_change_and_gives_no_sign():
 
 def test_ties_are_named_together():
     def clause(**significant):
-        rows = [("zh", test, "all", "m", "M5", 0.5, 0.01 if i < n else 0.9) for test, n in significant.items()
-                for i in range(3)]  # fmt: skip
+        rows = [
+            ("zh", test, "all", "m", "M5", 0.5, 0.01 if i < n else 0.9)
+            for test, n in significant.items()
+            for i in range(3)
+        ]
         return summary.most_and_least(compare.labelled(results(rows)))
 
     assert clause(weat1=3, weat2=1, weat6=2, weat7=1) == "WEAT 1 is significant in 3 languages, WEAT 2 and WEAT 7 in 1"
     assert clause(weat13=0, weat2=2, weat12=2, weat9=0, weat11=0) == (
-        "WEAT 2 and WEAT 12 are significant in 2 languages, WEAT 9, WEAT 11 and WEAT 13 in none")  # fmt: skip
+        "WEAT 2 and WEAT 12 are significant in 2 languages, WEAT 9, WEAT 11 and WEAT 13 in none"
+    )
     assert clause(weat1=0, weat2=0) == "no test is significant in any language"
     assert clause(weat1=1, weat2=1) == "WEAT 1 and WEAT 2 are significant in 1 language"
 
@@ -95,11 +118,17 @@ def test_models_are_compared_by_the_words_that_both_have(tmp_path, monkeypatch):
         def _vector(self, key, word):
             return super()._vector(key if self.model != "twin" else key.replace("M8", "M5"), word)
 
-    sets = {"X": ["rose", "lily", "elm", "oak"], "Y": ["ant", "bee", "wasp", "fly"], "A": ["joy", "love", "hope"],
-            "B": ["evil", "ugly", "war"]}  # fmt: skip
+    sets = {
+        "X": ["rose", "lily", "elm", "oak"],
+        "Y": ["ant", "bee", "wasp", "fly"],
+        "A": ["joy", "love", "hope"],
+        "B": ["evil", "ugly", "war"],
+    }
     path = tmp_path / "mine.csv"
-    pd.DataFrame([("en", "weat1", r, w) for r, words in sets.items() for w in words],
-                 columns=["language", "test", "role", "word"]).to_csv(path, index=False)  # fmt: skip
+    pd.DataFrame(
+        [("en", "weat1", r, w) for r, words in sets.items() for w in words],
+        columns=["language", "test", "role", "word"],
+    ).to_csv(path, index=False)
     for module in (run, studies):
         monkeypatch.setattr(module, "Encoder", Models)
     keywords = {"dataset": str(path), "n_resamples": 50, "progress": False}
@@ -124,7 +153,9 @@ def test_the_long_form_has_each_side_once():
     pairs = compare.side_by_side(TWO, "variant", "gt", "human")
     table = compare.long_form(pairs, ["machine", "person"])
     assert table.groupby("side")["effect_size"].apply(list).to_dict() == {
-        "machine": [1.0, -0.2, 0.5], "person": [1.0, 0.3, 1.4]}  # fmt: skip
+        "machine": [1.0, -0.2, 0.5],
+        "person": [1.0, 0.3, 1.4],
+    }
     top = compare.largest(pairs, 1, ["machine", "person"])
     assert set(top["label"]) == {"Thai, WEAT 1"} and len(top) == 2
 
@@ -173,10 +204,13 @@ def test_labels_follow_names_and_numbers():
 
 
 def test_models_are_paired_with_the_reference_whatever_their_method():
-    table = results([
-        ("en", "weat1", "all", "big", "M5", 1.0, 0.01), ("en", "weat1", "all", "small", "M5", 0.4, 0.3),
-        ("en", "weat1", "all", "static", "M10", 1.2, 0.01),
-    ])  # fmt: skip
+    table = results(
+        [
+            ("en", "weat1", "all", "big", "M5", 1.0, 0.01),
+            ("en", "weat1", "all", "small", "M5", 0.4, 0.3),
+            ("en", "weat1", "all", "static", "M10", 1.2, 0.01),
+        ]
+    )
     table["kind"] = ["multilingual", "monolingual", "monolingual"]
     pairs = compare.against(table)
     assert pairs["other_title"].tolist() == ["small", "static"] and pairs["method"].tolist() == ["M5", "M10"]
@@ -225,8 +259,11 @@ def test_the_authors_numbers_stand_beside_ours(mirror, monkeypatch):
     beside = compare.beside_published(ours)
     file = mirror / "weathub/final_results/results-csv/sheet1/distilbert/zh_results.csv"
     with open(file, encoding="utf-8-sig", newline="") as handle:
-        row = next(r for r in csv.DictReader(handle)
-                   if r["DataSource"] == "ALL" and r["Method"].endswith("avg-all-hidden-subword-avg"))  # fmt: skip
+        row = next(
+            r
+            for r in csv.DictReader(handle)
+            if r["DataSource"] == "ALL" and r["Method"].endswith("avg-all-hidden-subword-avg")
+        )
     got = beside.set_index(["language", "test"]).loc[("zh", "weat9")]
     assert f"{got['d_published']:.3f} ({got['p_published']:.3f})" == row["weat9"]
     assert len(beside) == 4 and got["difference"] == pytest.approx(got["effect_size"] - got["d_published"])

@@ -48,8 +48,9 @@ def test_intervals_agree_with_scipy_within_the_noise_of_drawing(ours, theirs):
         return plain_d(*(v[r.astype(int)] for v, r in zip(sets, rows, strict=True)))
 
     rows = tuple(np.arange(len(v)) for v in sets)
-    expected = stats.bootstrap(rows, statistic, n_resamples=3000, method=theirs, vectorized=False, paired=False,
-                               rng=np.random.default_rng(5)).confidence_interval  # fmt: skip
+    expected = stats.bootstrap(
+        rows, statistic, n_resamples=3000, method=theirs, vectorized=False, paired=False, rng=np.random.default_rng(5)
+    ).confidence_interval
     low, high = effect_size_interval(*sets, n_resamples=20_000, seed=3, method=ours)
     sd = bootstrap_effect_sizes(*sets, n_resamples=3000, seed=1).std()
     assert abs(low - expected.low) < 0.2 * sd and abs(high - expected.high) < 0.2 * sd
@@ -122,8 +123,25 @@ def test_nan_vectors_are_refused_by_the_interval_too():
 
 # Benjamini and Hochberg (1995), section 4.1: fifteen p-values, of which the procedure rejects the
 # first four at 0.05 and Bonferroni-type procedures (Holm too) the first three.
-BH_1995 = np.array([0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344, 0.0459, 0.3240,
-                    0.4262, 0.5719, 0.6528, 0.7590, 1.0000])  # fmt: skip
+BH_1995 = np.array(
+    [
+        0.0001,
+        0.0004,
+        0.0019,
+        0.0095,
+        0.0201,
+        0.0278,
+        0.0298,
+        0.0344,
+        0.0459,
+        0.3240,
+        0.4262,
+        0.5719,
+        0.6528,
+        0.7590,
+        1.0000,
+    ]
+)
 
 
 def test_adjustments_reject_what_benjamini_and_hochberg_report():
@@ -191,8 +209,9 @@ def test_the_interval_of_a_difference_is_scipys_with_the_words_drawn_for_both_mo
         return second - first
 
     rows = tuple(np.arange(len(v)) for v in one)
-    expected = stats.bootstrap(rows, statistic, n_resamples=3000, method=theirs, vectorized=False, paired=False,
-                               rng=np.random.default_rng(5)).confidence_interval  # fmt: skip
+    expected = stats.bootstrap(
+        rows, statistic, n_resamples=3000, method=theirs, vectorized=False, paired=False, rng=np.random.default_rng(5)
+    ).confidence_interval
     low, high = difference_interval(one, other, n_resamples=20_000, seed=3, method=ours)
     sd = (bootstrap_effect_sizes(*other, seed=1) - bootstrap_effect_sizes(*one, seed=1)).std()
     assert abs(low - expected.low) < 0.2 * sd and abs(high - expected.high) < 0.2 * sd

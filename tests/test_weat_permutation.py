@@ -101,9 +101,12 @@ def test_values_on_a_coarse_grid_get_bounds_that_hold_even_where_they_cannot_mee
 def test_scipy_agrees_in_every_direction(n_x, n_y, shift, alternative):
     x, y = drawn(77, n_x, n_y, shift)
     expected = stats.permutation_test(
-        (x, y), lambda a, b, axis: a.mean(axis=axis) - b.mean(axis=axis), vectorized=True, n_resamples=np.inf,
+        (x, y),
+        lambda a, b, axis: a.mean(axis=axis) - b.mean(axis=axis),
+        vectorized=True,
+        n_resamples=np.inf,
         alternative=alternative,
-    ).pvalue  # fmt: skip
+    ).pvalue
     p = exact_p(x, y)
     ours = {"greater": p.at_least, "less": p.at_most, "two-sided": p.two_sided}[alternative]
     assert ours.value == pytest.approx(expected, rel=1e-12)

@@ -49,13 +49,21 @@ def known(monkeypatch):
 def lexicon(tmp_path):
     """A data set of two languages and two tests: weat1 with oddities, weat6 with two words a set."""
     sets = {
-        "weat1": {"X": ["rose", "Rose", "lily", "ant", "elm", "oak"], "Y": ["ant", "bee", "wasp", "fly", "moth"],
-                  "A": ["joy", "love", "peace", "rose"], "B": ["evil", "ugly", "joy", "war"]},
+        "weat1": {
+            "X": ["rose", "Rose", "lily", "ant", "elm", "oak"],
+            "Y": ["ant", "bee", "wasp", "fly", "moth"],
+            "A": ["joy", "love", "peace", "rose"],
+            "B": ["evil", "ugly", "joy", "war"],
+        },
         "weat6": {"X": ["ann", "eve"], "Y": ["bob", "joe"], "A": ["kin", "home"], "B": ["job", "pay"]},
-    }  # fmt: skip
-    rows = [("mine", language, "user", test, role, role, i, word if language == "en" else word + "o")
-            for language in ("en", "tl") for test, roles in sets.items()
-            for role, words in roles.items() for i, word in enumerate(words, 1)]  # fmt: skip
+    }
+    rows = [
+        ("mine", language, "user", test, role, role, i, word if language == "en" else word + "o")
+        for language in ("en", "tl")
+        for test, roles in sets.items()
+        for role, words in roles.items()
+        for i, word in enumerate(words, 1)
+    ]
     path = tmp_path / "mine.csv"
     names = ["dataset", "language", "variant", "test", "role", "category", "position", "word"]
     pd.DataFrame(rows, columns=names).to_csv(path, index=False)
@@ -63,8 +71,14 @@ def lexicon(tmp_path):
 
 
 def table(lexicon, **keywords):
-    settings = {"languages": ["en", "tl"], "tests": ["weat1", "weat6"], "model": "known", "dataset": lexicon,
-                "n_resamples": 100, "progress": False}  # fmt: skip
+    settings = {
+        "languages": ["en", "tl"],
+        "tests": ["weat1", "weat6"],
+        "model": "known",
+        "dataset": lexicon,
+        "n_resamples": 100,
+        "progress": False,
+    }
     return run_weat(**settings | keywords)
 
 
@@ -97,8 +111,13 @@ def test_q_and_holm_are_taken_over_one_method_of_one_model(lexicon):
 
 def test_flags_count_oddities_and_say_what_set_sizes_cannot_show(lexicon):
     got = table(lexicon, languages=["en"]).set_index("test")["flags"]
-    for part in ("1 repeated in X", "1 in both X and Y", "1 in both A and B", "1 both target and attribute",
-                 "small sets (X 6, Y 5, A 4, B 4)"):  # fmt: skip
+    for part in (
+        "1 repeated in X",
+        "1 in both X and Y",
+        "1 in both A and B",
+        "1 both target and attribute",
+        "small sets (X 6, Y 5, A 4, B 4)",
+    ):
         assert part in got["weat1"]
     assert "cannot be significant (smallest p 0.33)" in got["weat6"]
     assert "rose" not in got["weat1"]

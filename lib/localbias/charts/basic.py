@@ -130,13 +130,7 @@ def heat_map(
             if marked_here:
                 layers.append(
                     chosen.mark_point(
-                        color=ink,
-                        size=12,
-                        opacity=0.9,
-                        yOffset=-8,
-                        shape="circle",
-                        filled=True,
-                        xOffset=p.corner(cell),
+                        color=ink, size=12, opacity=0.9, yOffset=-8, shape="circle", filled=True, xOffset=p.corner(cell)
                     )
                 )
     least = cell * len(across) + 7 * max(map(len, down))

@@ -108,8 +108,10 @@ def coverage_facts(table: pd.DataFrame) -> str:
         found = ", ".join(f"{name} in {n}" for name, n in counts.items() if n)
         nearer.append(f"at true d = {d:.2g}, {found} of {len(part)} settings")
     promise = f"{100 * level:.0f} %"
-    return (f"In the simulations, the true value is held, where {promise} are promised, by {' and by '.join(ranges)}. "
-            f"Nearer to {promise} are: {'; '.join(nearer)}.")  # fmt: skip
+    return (
+        f"In the simulations, the true value is held, where {promise} are promised, by {' and by '.join(ranges)}. "
+        f"Nearer to {promise} are: {'; '.join(nearer)}."
+    )
 
 
 def _setting(row: pd.Series) -> str:

@@ -59,7 +59,7 @@ def profile(table: pd.DataFrame, *, title: str = "", subtitle: str = "", level: 
             sort=names,
             scale=t.colours(names, [t.CRIMSON, t.BLUE], chart="profile"),
             legend=t.legend(names, "false-discovery control"),
-        ),
+        )
     }
     tips = t.tooltips(table, ["title", *numbers, "pairs", "q_value"])
     layers = [

@@ -268,9 +268,7 @@ def atlas(cells: pd.DataFrame, *, description: str, title: str = "", subtitle: s
     wide = max(11, 6 * max(map(len, tests)) + 2)  # px: the numbers above stand free of each other
     panel = alt.layer(filled, dots).properties(width=alt.Step(wide), height=alt.Step(13))
     chart = panel.facet(
-        column=alt.Column(field="method", type="nominal", sort=methods, title=None),
-        spacing=6,
-        data=t.data(table, used),
+        column=alt.Column(field="method", type="nominal", sort=methods, title=None), spacing=6, data=t.data(table, used)
     )
     note = f"{subtitle} · ● significant" if subtitle else "● significant"
     return t.finish(chart, description=description, title=title, subtitle=note, fluid=False)

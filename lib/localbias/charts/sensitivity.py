@@ -20,12 +20,22 @@ def sensitivity_map(by_language: pd.DataFrame, *, title: str, subtitle: str = ""
     table = by_language.assign(milli=1000 * by_language["rho"], place=by_language["method"].map(order.index))
     table = table.sort_values(["place", "language_name"], kind="stable")
     return heat_map(
-        table, "method", "language_name", "milli", significant="best", significant_title="largest of its language",
-        diverging=False, number=".1f", value_title="ρ × 1000", cell=58, title=title, subtitle=subtitle,
+        table,
+        "method",
+        "language_name",
+        "milli",
+        significant="best",
+        significant_title="largest of its language",
+        diverging=False,
+        number=".1f",
+        value_title="ρ × 1000",
+        cell=58,
+        title=title,
+        subtitle=subtitle,
         tooltip=["method_title"],
         description=f"Heat map of ρ of {len(order)} methods in {table['language_name'].nunique()} languages; methods "
         f"from the largest mean ρ ({order[0]}) to the smallest ({order[-1]}); dots mark the largest of a language.",
-    )  # fmt: skip
+    )
 
 
 def rank_dumbbell(shared: pd.DataFrame, *, title: str) -> alt.TopLevelMixin:
@@ -37,10 +47,18 @@ def rank_dumbbell(shared: pd.DataFrame, *, title: str) -> alt.TopLevelMixin:
         ``method``, ``title``, ``mean_rank``, ``mean_rank_published``.
     """
     names = shared["method"] + ": " + shared["title"]
-    sides = [shared.assign(name=names, rank=shared["mean_rank"], side="ours"),
-             shared.assign(name=names, rank=shared["mean_rank_published"], side="published")]  # fmt: skip
+    sides = [
+        shared.assign(name=names, rank=shared["mean_rank"], side="ours"),
+        shared.assign(name=names, rank=shared["mean_rank_published"], side="published"),
+    ]
     return paired(
-        pd.concat(sides, ignore_index=True), "name", "rank", "side", x_title="mean rank over languages (1 = largest ρ)",
-        pair_title="results", reference=None, title=title,
+        pd.concat(sides, ignore_index=True),
+        "name",
+        "rank",
+        "side",
+        x_title="mean rank over languages (1 = largest ρ)",
+        pair_title="results",
+        reference=None,
+        title=title,
         description=f"{len(shared)} methods, each with two joined points: mean rank by ρ in our run and as published.",
-    )  # fmt: skip
+    )

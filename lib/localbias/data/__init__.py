@@ -15,6 +15,15 @@ from localbias.data.lexicon import (
 )
 
 __all__ = [
-    "WordSets", "catalogue", "clean_sets", "dataset_label", "has_words", "languages_in", "lexicon_names",
-    "load_words", "resolve_dataset", "tests_in", "word_table",
+    "WordSets",
+    "catalogue",
+    "clean_sets",
+    "dataset_label",
+    "has_words",
+    "languages_in",
+    "lexicon_names",
+    "load_words",
+    "resolve_dataset",
+    "tests_in",
+    "word_table",
 ]

@@ -35,21 +35,78 @@ MAX_COLUMNS = 200
 WORD_COLUMNS = ("english", "google", "human")
 
 CATEGORIES: dict[int, tuple[str, ...]] = {
-    1: ("Flowers", "Insects", "Instruments", "Weapons", "Pleasant", "Unpleasant", "Male Names", "Female Names",
-        "Math", "Art", "Science", "Mental Disease", "Physical Disease", "Career", "Family", "Male Terms",
-        "Female Terms", "Temporary", "Permanent"),
-    2: ("Offensive Words", "Respectful Words", "Insult Words", "Disability Words", "LGBTQ+ Words",
-        "Straight Words", "Pride", "Prejudice", "Educated Terms", "Non-educated Terms", "Higher Status Words",
-        "Lower Status Words", "Immigrant Terms", "Non-immigrant Terms", "Respectful Words 2",
-        "Disrespectful Words", "Male Terms", "Female Terms"),
-    3: ("Stereotypical male adjectives", "Stereotypical female adjectives", "Male terms", "Female terms",
-        "Male verbs", "Female verbs", "Male adjectives", "Female adjectives", "Male entities", "Female entities",
-        "Male titles", "Female titles", "Upper caste occupations", "Lower caste occupations",
-        "Upper caste names", "Lower caste names", "Upper caste adjectives", "Lower caste adjectives",
-        "Positive adjectives", "Negative adjectives", "Hindu religion names", "Muslim religion names",
-        "Hindu last names", "Muslim last names", "Hindu religion", "Muslim religion", "Urban occupations",
-        "Rural occupations"),
-}  # fmt: skip
+    1: (
+        "Flowers",
+        "Insects",
+        "Instruments",
+        "Weapons",
+        "Pleasant",
+        "Unpleasant",
+        "Male Names",
+        "Female Names",
+        "Math",
+        "Art",
+        "Science",
+        "Mental Disease",
+        "Physical Disease",
+        "Career",
+        "Family",
+        "Male Terms",
+        "Female Terms",
+        "Temporary",
+        "Permanent",
+    ),
+    2: (
+        "Offensive Words",
+        "Respectful Words",
+        "Insult Words",
+        "Disability Words",
+        "LGBTQ+ Words",
+        "Straight Words",
+        "Pride",
+        "Prejudice",
+        "Educated Terms",
+        "Non-educated Terms",
+        "Higher Status Words",
+        "Lower Status Words",
+        "Immigrant Terms",
+        "Non-immigrant Terms",
+        "Respectful Words 2",
+        "Disrespectful Words",
+        "Male Terms",
+        "Female Terms",
+    ),
+    3: (
+        "Stereotypical male adjectives",
+        "Stereotypical female adjectives",
+        "Male terms",
+        "Female terms",
+        "Male verbs",
+        "Female verbs",
+        "Male adjectives",
+        "Female adjectives",
+        "Male entities",
+        "Female entities",
+        "Male titles",
+        "Female titles",
+        "Upper caste occupations",
+        "Lower caste occupations",
+        "Upper caste names",
+        "Lower caste names",
+        "Upper caste adjectives",
+        "Lower caste adjectives",
+        "Positive adjectives",
+        "Negative adjectives",
+        "Hindu religion names",
+        "Muslim religion names",
+        "Hindu last names",
+        "Muslim last names",
+        "Hindu religion",
+        "Muslim religion",
+        "Urban occupations",
+        "Rural occupations",
+    ),
+}
 """Sheet number → the categories of its column ``category``."""
 
 MISSPELT = {"Permament": "Permanent", "Hindu religiion names": "Hindu religion names"}
@@ -107,7 +164,9 @@ def _read(path: Path, stamp: int, size: int) -> Workbook:
     sheet = _sheet_number(path, first)
     if len(book.worksheets) < TABS[sheet]:
         raise BadTable(
-            "the workbook lacks a tab", where=str(path), expected=f"{TABS[sheet]} tabs",
+            "the workbook lacks a tab",
+            where=str(path),
+            expected=f"{TABS[sheet]} tabs",
             got=", ".join(book.sheetnames),
             todo="add a second tab with the columns human and category: the words of the first and local ones",
         )
@@ -138,8 +197,13 @@ def _sized(path: Path):
     except OSError as error:
         raise BadTable("the workbook cannot be read", where=str(path), got=str(error.strerror)) from error
     if stat.st_size > MAX_FILE:
-        raise BadTable("the workbook is too large", where=str(path), expected=f"at most {MAX_FILE:,} bytes",
-                       got=f"{stat.st_size:,} bytes (not read)", todo="keep only the tabs and rows of word lists")
+        raise BadTable(
+            "the workbook is too large",
+            where=str(path),
+            expected=f"at most {MAX_FILE:,} bytes",
+            got=f"{stat.st_size:,} bytes (not read)",
+            todo="keep only the tabs and rows of word lists",
+        )
     if stat.st_size == 0:
         raise BadTable("the workbook is empty", where=str(path), expected="an .xlsx file", got="0 bytes")
     return stat
@@ -150,20 +214,39 @@ def _check_parts(path: Path) -> None:
     with path.open("rb") as handle:
         head = handle.read(8)
     if head == b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1":
-        raise BadTable("an old or a locked workbook", where=str(path), expected="an .xlsx file without a password",
-                       got="an OLE file (.xls, or .xlsx with a password)", todo="save it as .xlsx, unlocked")
+        raise BadTable(
+            "an old or a locked workbook",
+            where=str(path),
+            expected="an .xlsx file without a password",
+            got="an OLE file (.xls, or .xlsx with a password)",
+            todo="save it as .xlsx, unlocked",
+        )
     with zipfile.ZipFile(path) as parts:
         for part in parts.infolist():
             if part.file_size > MAX_SHEET:
                 raise BadTable(
-                    "a sheet of the workbook is too large", where=f"{path}, {part.filename}",
-                    expected=f"at most {MAX_SHEET:,} bytes unpacked", got=f"{part.file_size:,} bytes (not read)",
+                    "a sheet of the workbook is too large",
+                    where=f"{path}, {part.filename}",
+                    expected=f"at most {MAX_SHEET:,} bytes unpacked",
+                    got=f"{part.file_size:,} bytes (not read)",
                     todo="keep only the rows and columns of word lists",
                 )
 
 
-_UNREADABLE = (zipfile.BadZipFile, zlib.error, ParseError, KeyError, ValueError, TypeError, AttributeError,
-               IndexError, EOFError, OSError, NotImplementedError, RuntimeError)  # fmt: skip
+_UNREADABLE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    ParseError,
+    KeyError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    IndexError,
+    EOFError,
+    OSError,
+    NotImplementedError,
+    RuntimeError,
+)
 
 
 def _open(path: Path):
@@ -182,8 +265,11 @@ def _open(path: Path):
         raise
     except (InvalidFileException, *_UNREADABLE) as error:
         raise BadTable(
-            "the file is not a workbook that can be read", where=str(path), expected="an .xlsx file",
-            got=f"{type(error).__name__}: {error}", todo="open it in a spreadsheet program and save it as .xlsx",
+            "the file is not a workbook that can be read",
+            where=str(path),
+            expected="an .xlsx file",
+            got=f"{type(error).__name__}: {error}",
+            todo="open it in a spreadsheet program and save it as .xlsx",
         ) from error
     if not book.worksheets:
         raise BadTable("the workbook has no tab with cells", where=str(path), expected="at least one")
@@ -194,8 +280,13 @@ def _cells(path: Path, sheet):
     """Every cell of a tab, after a look at its extent."""
     for what, got, limit in (("columns", sheet.max_column, MAX_COLUMNS), ("rows", sheet.max_row, MAX_ROWS)):
         if got > limit:
-            raise BadTable(f"a tab has too many {what}", where=f"{path}, tab {sheet.title!r}",
-                           expected=f"at most {limit:,}", got=f"{got:,}", todo=f"delete the {what} without words")
+            raise BadTable(
+                f"a tab has too many {what}",
+                where=f"{path}, tab {sheet.title!r}",
+                expected=f"at most {limit:,}",
+                got=f"{got:,}",
+                todo=f"delete the {what} without words",
+            )
     return (cell for row in sheet.iter_rows() for cell in row if cell.value is not None)
 
 
@@ -214,8 +305,12 @@ def _tab_cells(path: Path, sheet, stored, number: int) -> pd.DataFrame:
         filled = [name for name, text in texts.items() if text.strip()]
         if not category and filled:
             cell = sheet.cell(row, columns[filled[0]]).coordinate
-            raise BadTable("a word without a category", where=f"{where}, cell {cell}",
-                           got=repr(texts[filled[0]][:60]), todo=f"fill in the category of row {row}")
+            raise BadTable(
+                "a word without a category",
+                where=f"{where}, cell {cell}",
+                got=repr(texts[filled[0]][:60]),
+                todo=f"fill in the category of row {row}",
+            )
         if category:
             rows += [(number, sheet.title, row, name, category, text) for name, text in texts.items()]
     if not rows:
@@ -236,8 +331,11 @@ def _header(where: str, sheet) -> dict[str, int]:
     if "category" not in names or not {"human", "english"} & set(names):
         found = [str(cell.value) for cell in sheet[1] if cell.value is not None] if sheet.max_row else []
         raise BadTable(
-            "a tab lacks a column", where=f"{where}, row 1", expected="human and category (english, google if there)",
-            got=", ".join(found[:10]) or "nothing", todo="name the columns in the first row",
+            "a tab lacks a column",
+            where=f"{where}, row 1",
+            expected="human and category (english, google if there)",
+            got=", ".join(found[:10]) or "nothing",
+            todo="name the columns in the first row",
         )
     return names
 
@@ -245,8 +343,12 @@ def _header(where: str, sheet) -> dict[str, int]:
 def _check_merged(where: str, sheet, columns: dict[str, int]) -> None:
     for merged in sheet.merged_cells.ranges:
         if any(merged.min_col <= column <= merged.max_col for column in columns.values()):
-            raise BadTable("merged cells among the words", where=f"{where}, cells {merged.coord}",
-                           expected="one word a cell", todo="unmerge them and fill in each cell")
+            raise BadTable(
+                "merged cells among the words",
+                where=f"{where}, cells {merged.coord}",
+                expected="one word a cell",
+                todo="unmerge them and fill in each cell",
+            )
 
 
 def _text(where: str, cell, stored) -> str:
@@ -254,15 +356,29 @@ def _text(where: str, cell, stored) -> str:
     value = stored.value
     where = f"{where}, cell {cell.coordinate}"
     if cell.data_type == "f" and value is None:
-        raise BadTable("a formula without a stored value", where=where, got=str(cell.value)[:60],
-                       todo="open the workbook in a spreadsheet program and save it, or type the word")
+        raise BadTable(
+            "a formula without a stored value",
+            where=where,
+            got=str(cell.value)[:60],
+            todo="open the workbook in a spreadsheet program and save it, or type the word",
+        )
     if value is None:
         return ""
     if not isinstance(value, str):
-        kind = {bool: "a truth value", datetime.datetime: "a date", datetime.date: "a date",
-                datetime.time: "a time", datetime.timedelta: "a time"}.get(type(value), "a number")  # fmt: skip
-        raise BadTable(f"{kind} where a word is expected", where=where, expected="text", got=repr(value),
-                       todo="format the cell as text and type the word")
+        kind = {
+            bool: "a truth value",
+            datetime.datetime: "a date",
+            datetime.date: "a date",
+            datetime.time: "a time",
+            datetime.timedelta: "a time",
+        }.get(type(value), "a number")
+        raise BadTable(
+            f"{kind} where a word is expected",
+            where=where,
+            expected="text",
+            got=repr(value),
+            todo="format the cell as text and type the word",
+        )
     if stored.data_type == "e":
         raise BadTable("an error value where a word is expected", where=where, got=value, todo="type the word")
     if value.strip() and (problem := word_problem(value.strip())):
@@ -291,5 +407,10 @@ def _unknown_category(path: Path, cells: pd.DataFrame, known: tuple[str, ...]) -
     first = cells.iloc[0]
     near = get_close_matches(first["category"], known, n=1)
     todo = f"did you mean {near[0]}?" if near else "a test of your own goes into a CSV in the tidy layout"
-    return BadTable("an unknown category", where=f"{path}, tab {first['tab_name']!r}, row {first['row']}",
-                    expected=", ".join(known), got=repr(first["category"][:60]), todo=todo)
+    return BadTable(
+        "an unknown category",
+        where=f"{path}, tab {first['tab_name']!r}, row {first['row']}",
+        expected=", ".join(known),
+        got=repr(first["category"][:60]),
+        todo=todo,
+    )

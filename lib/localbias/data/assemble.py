@@ -102,11 +102,18 @@ def assemble(book: Workbook, language: str) -> pd.DataFrame:
         for test in (test for test, sheet in SHEET_OF.items() if sheet == book.sheet):
             for role, category in zip(ROLES, SETS[test], strict=True):
                 chosen = _chosen(by_category.get(category, []), variant, test, role)
-                rows += [(language, variant, test, role, category, position, cleaned(text), book.path.name, name, row)
-                         for position, (text, name, row) in enumerate(chosen, 1)]
+                rows += [
+                    (language, variant, test, role, category, position, cleaned(text), book.path.name, name, row)
+                    for position, (text, name, row) in enumerate(chosen, 1)
+                ]
     if not rows:
-        raise BadTable("the workbook lacks a column", where=str(book.path), expected=f"words in the column {column!r}",
-                       got=", ".join(book.cells["column"].unique()), todo="fill it in, or give another language")
+        raise BadTable(
+            "the workbook lacks a column",
+            where=str(book.path),
+            expected=f"words in the column {column!r}",
+            got=", ".join(book.cells["column"].unique()),
+            todo="fill it in, or give another language",
+        )
     return pd.DataFrame(rows, columns=[*COLUMNS[1:], *TRACE])
 
 
@@ -166,5 +173,9 @@ def _language_of(path: Path) -> str:
         return stems[start]
     if start in LANGUAGES or (start.isalpha() and 2 <= len(start) <= 3):
         return start
-    raise unknown("language in the workbook's name", path.name, sorted(stems),
-                  "name the file <code>_sheet1.xlsx, or give language=")
+    raise unknown(
+        "language in the workbook's name",
+        path.name,
+        sorted(stems),
+        "name the file <code>_sheet1.xlsx, or give language=",
+    )

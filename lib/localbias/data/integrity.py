@@ -117,29 +117,61 @@ def p_zero(table: pd.DataFrame) -> pd.Series:
 RULES: dict[str, Rule] = {
     r.name: r
     for r in (
-        Rule("same-model", "results of one model identical to another's",
-             "two different models cannot give the same numbers; one of the files holds the other's results",
-             same_as_other_model),
-        Rule("first-average", "first subword equal to subword average in every row of a model",
-             "every word is one subword to this model, or the same row was written twice", first_equals_average),
-        Rule("degenerate", "d near 0 with p printed as 0.000",
-             "all words share one vector, so the observed split beats no other; not evidence of anything", degenerate),
+        Rule(
+            "same-model",
+            "results of one model identical to another's",
+            "two different models cannot give the same numbers; one of the files holds the other's results",
+            same_as_other_model,
+        ),
+        Rule(
+            "first-average",
+            "first subword equal to subword average in every row of a model",
+            "every word is one subword to this model, or the same row was written twice",
+            first_equals_average,
+        ),
+        Rule(
+            "degenerate",
+            "d near 0 with p printed as 0.000",
+            "all words share one vector, so the observed split beats no other; not evidence of anything",
+            degenerate,
+        ),
         Rule("source", "source mislabelled", "the India tests have human translations only", mislabelled_source),
-        Rule("model-name", "row named after another model than its folder",
-             "the results may be another model's than the one compared", other_model_name),
-        Rule("contradiction", "d and p point to opposite directions",
-             "d and the one-sided p rank the same statistic, so they must agree on its sign", contradiction),
+        Rule(
+            "model-name",
+            "row named after another model than its folder",
+            "the results may be another model's than the one compared",
+            other_model_name,
+        ),
+        Rule(
+            "contradiction",
+            "d and p point to opposite directions",
+            "d and the one-sided p rank the same statistic, so they must agree on its sign",
+            contradiction,
+        ),
         Rule("impossible", "impossible value", "|d| cannot exceed 2 nor p leave 0…1", impossible),
-        Rule("same-source", "human translation with the machine translation's results",
-             "the two word lists are the same or nearly so; the test cannot tell human from machine",
-             same_as_other_source, excludes=False),
-        Rule("repeat", "fastText row repeated from another file",
-             "the static vectors do not depend on the model the file is for", repeat, excludes=False),
-        Rule("p-zero", "p printed as 0.000",
-             "a permutation p is at least one over the number of splits; read it as below 0.0005", p_zero,
-             excludes=False),
+        Rule(
+            "same-source",
+            "human translation with the machine translation's results",
+            "the two word lists are the same or nearly so; the test cannot tell human from machine",
+            same_as_other_source,
+            excludes=False,
+        ),
+        Rule(
+            "repeat",
+            "fastText row repeated from another file",
+            "the static vectors do not depend on the model the file is for",
+            repeat,
+            excludes=False,
+        ),
+        Rule(
+            "p-zero",
+            "p printed as 0.000",
+            "a permutation p is at least one over the number of splits; read it as below 0.0005",
+            p_zero,
+            excludes=False,
+        ),
     )
-}  # fmt: skip
+}
 """The rules by name; ``excludes`` tells which cells the counts "without flagged cells" leave out."""
 
 
@@ -177,16 +209,25 @@ def counts(table: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for rule in RULES.values():
         marked = table[has(table, [rule.name])]
-        rows.append({
-            "check": rule.name, "what": rule.title, "why": rule.reason, "cells": len(marked),
-            "share": len(marked) / len(table), "left out": rule.excludes, "where": _where(marked),
-        })  # fmt: skip
+        rows.append(
+            {
+                "check": rule.name,
+                "what": rule.title,
+                "why": rule.reason,
+                "cells": len(marked),
+                "share": len(marked) / len(table),
+                "left out": rule.excludes,
+                "where": _where(marked),
+            }
+        )
     return pd.DataFrame(rows)
 
 
 def _where(marked: pd.DataFrame, most: int = 6) -> str:
-    parts = [f"{family}, {group}: {' '.join(sorted(set(part.language)))}"
-             for (family, group), part in marked.groupby(["family", "group"])]  # fmt: skip
+    parts = [
+        f"{family}, {group}: {' '.join(sorted(set(part.language)))}"
+        for (family, group), part in marked.groupby(["family", "group"])
+    ]
     return "; ".join(parts) if len(parts) <= most else f"{len(parts)} groups of models and tests"
 
 
@@ -198,8 +239,12 @@ def missing(table: pd.DataFrame, variances: pd.DataFrame | None = None) -> pd.Da
     DataFrame
         ``family``, ``group``, ``missing`` ("languages", "methods" or "tests"), ``which``.
     """
-    wanted = {"original": set(WEATHUB_24), "dimension": set(LANGUAGES), "valence": set(LANGUAGES),
-              "india": set(INDIAN_LANGUAGES)}  # fmt: skip
+    wanted = {
+        "original": set(WEATHUB_24),
+        "dimension": set(LANGUAGES),
+        "valence": set(LANGUAGES),
+        "india": set(INDIAN_LANGUAGES),
+    }
     rows = []
     for (family, group), part in table.groupby(["family", "group"]):
         languages = wanted[family]

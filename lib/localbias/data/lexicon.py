@@ -174,8 +174,15 @@ def catalogue(dataset: str = "auto") -> pd.DataFrame:
         Columns dataset, language, variant, test, n_x, n_y, n_a, n_b.
     """
     table = word_table(dataset)
-    sizes = table.pivot_table(index=["dataset", "language", "variant", "test"], columns="role", values="word",
-                              aggfunc="size", fill_value=0, sort=True, observed=True)
+    sizes = table.pivot_table(
+        index=["dataset", "language", "variant", "test"],
+        columns="role",
+        values="word",
+        aggfunc="size",
+        fill_value=0,
+        sort=True,
+        observed=True,
+    )
     sizes = sizes.reindex(columns=list(ROLES), fill_value=0).astype(int)
     sizes.columns = [f"n_{role.lower()}" for role in ROLES]
     return sizes.reset_index().sort_values(["language", "variant", "test"], key=_natural).reset_index(drop=True)
@@ -320,14 +327,20 @@ def read_sets_json(file: Path, path: str = "") -> dict[str, tuple[str, list[str]
         sets = {role: (content[key]["category"], content[key]["examples"]) for role, key in ROLE_KEYS.items()}
     except (ValueError, KeyError, TypeError) as error:
         raise BadTable(
-            "not a word-list file in WEATHub's layout", where=path or str(file), got=f"{type(error).__name__}: {error}",
+            "not a word-list file in WEATHub's layout",
+            where=path or str(file),
+            got=f"{type(error).__name__}: {error}",
             expected="targ1, targ2, attr1 and attr2, each with category and examples",
         ) from error
     for role, (_, words) in sets.items():
         for position, word in enumerate(words, 1):
             if not isinstance(word, str):
-                raise BadTable("a word that is not text", where=f"{path or file}, set {role}, position {position}",
-                               expected="text", got=repr(word))
+                raise BadTable(
+                    "a word that is not text",
+                    where=f"{path or file}, set {role}, position {position}",
+                    expected="text",
+                    got=repr(word),
+                )
     return sets
 
 
@@ -345,18 +358,25 @@ def _published_frame(files: tuple[Path, ...]) -> pd.DataFrame:
         language, _, label = folder.partition("_")
         test = name.removesuffix(".json")
         for role, (category, words) in read_sets_json(file, path).items():
-            rows += [(PUBLISHED, language, label or "all", test, role, category, position, word, path, "", 0)
-                     for position, word in enumerate(words, 1)]
+            rows += [
+                (PUBLISHED, language, label or "all", test, role, category, position, word, path, "", 0)
+                for position, word in enumerate(words, 1)
+            ]
     table = pd.DataFrame(rows, columns=[*COLUMNS, *TRACE])
     return sorted_words(table)
 
 
 def sorted_words(table: pd.DataFrame) -> pd.DataFrame:
     """A tidy table in its canonical order: language, variant, test (by number), role X Y A B, position."""
-    order = pd.DataFrame({
-        "language": table["language"], "variant": table["variant"], "test": _natural(table["test"]),
-        "role": table["role"].map({role: place for place, role in enumerate(ROLES)}), "position": table["position"],
-    })
+    order = pd.DataFrame(
+        {
+            "language": table["language"],
+            "variant": table["variant"],
+            "test": _natural(table["test"]),
+            "role": table["role"].map({role: place for place, role in enumerate(ROLES)}),
+            "position": table["position"],
+        }
+    )
     return table.loc[order.sort_values(list(order), kind="stable").index].reset_index(drop=True)
 
 
@@ -434,5 +454,6 @@ def _table_sets(table: pd.DataFrame, test: str, language: str, variant: str, dat
     words = {role: list(found.loc[found["role"] == role, "word"]) for role in ROLES}
     counts = Counter(found["source"])
     provenance = {"file": ", ".join(sorted(counts)), "rows": len(found)}
-    return WordSets(words["X"], words["Y"], words["A"], words["B"], test, language, chosen,
-                    dataset_label(dataset), provenance)
+    return WordSets(
+        words["X"], words["Y"], words["A"], words["B"], test, language, chosen, dataset_label(dataset), provenance
+    )

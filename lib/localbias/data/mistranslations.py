@@ -64,21 +64,33 @@ def mistranslations(path: str | Path | None = None, languages: Iterable[str] | N
 def _checked(table: pd.DataFrame, path: Path) -> pd.DataFrame:
     lacking = [name for name in COLUMNS if name not in table]
     if lacking:
-        raise BadTable("the list of mistranslations lacks columns", where=str(path), expected=", ".join(COLUMNS),
-                       got=", ".join(table.columns), todo="add " + ", ".join(lacking))
+        raise BadTable(
+            "the list of mistranslations lacks columns",
+            where=str(path),
+            expected=", ".join(COLUMNS),
+            got=", ".join(table.columns),
+            todo="add " + ", ".join(lacking),
+        )
     table = table[list(COLUMNS)].apply(lambda column: column.str.strip())
     roles = [_role(test, name) for test, name in zip(table["test"], table["category"], strict=True)]
     table.insert(3, "role", roles)
     rules = {
-        "test": table["test"].isin(TESTS), "category": table["role"].isin(ROLES), "word": table["word"] != "",
-        "english": table["english"] != "", "meaning": table["meaning"] != "",
-        "confidence": table["confidence"].isin(CONFIDENCE), "variant": table["variant"].isin(VARIANTS),
+        "test": table["test"].isin(TESTS),
+        "category": table["role"].isin(ROLES),
+        "word": table["word"] != "",
+        "english": table["english"] != "",
+        "meaning": table["meaning"] != "",
+        "confidence": table["confidence"].isin(CONFIDENCE),
+        "variant": table["variant"].isin(VARIANTS),
     }
     for name, good in rules.items():
         if not good.all():
             row = int((~good).to_numpy().argmax())
-            raise BadTable("a cell of the list of mistranslations is not right",
-                           where=f"{path}, row {row + 2}, column {name}", got=repr(table[name].iat[row]))
+            raise BadTable(
+                "a cell of the list of mistranslations is not right",
+                where=f"{path}, row {row + 2}, column {name}",
+                got=repr(table[name].iat[row]),
+            )
     order = table["confidence"].map(CONFIDENCE.index)
     return table.loc[order.sort_values(kind="stable").index].sort_values("language", kind="stable")
 
@@ -107,8 +119,10 @@ def located(table: pd.DataFrame, dataset: str = "weathub") -> pd.DataFrame:
     ):
         if test in TESTS:
             keys.setdefault((language, TESTS[test].sets[role], folded(word)), []).append((test, variant))
-    found = [sorted(set(keys.get((language, category, folded(word)), [])))
-             for language, category, word in table[["language", "category", "word"]].itertuples(index=False)]
+    found = [
+        sorted(set(keys.get((language, category, folded(word)), [])))
+        for language, category, word in table[["language", "category", "word"]].itertuples(index=False)
+    ]
     return table.assign(
         lists=[len(hits) for hits in found],
         tests=[" ".join(dict.fromkeys(test for test, _ in hits)) for hits in found],

@@ -22,8 +22,22 @@ from localbias.registry import LANGUAGES, METHODS, TESTS, monolingual_models
 RESULTS = "weathub/final_results/"
 VARIANCES = "weathub/final_results/results-csv/variances/"
 
-COLUMNS = ("language", "model", "method", "source", "test", "d", "p", "file", "row", "flags",
-           "group", "family", "label", "stated_source")  # fmt: skip
+COLUMNS = (
+    "language",
+    "model",
+    "method",
+    "source",
+    "test",
+    "d",
+    "p",
+    "file",
+    "row",
+    "flags",
+    "group",
+    "family",
+    "label",
+    "stated_source",
+)
 """Columns of :func:`published_results`; the last four say how the authors themselves label the row."""
 
 GROUPS = {
@@ -42,8 +56,12 @@ _MODELS = {
     "fasttext": "fasttext",
 }
 _FAMILIES = {"sheet1": "original", "sheet2": "dimension", "sheet3": "india", "valence": "valence"}
-_SOURCES = {"original": {"GT": "gt", "HT": "human", "ALL": "all"}, "dimension": {"NEW_HT": "new"},
-            "valence": {"NEW_HT": "new"}, "india": {"HT": "india", "GT": "india"}}  # fmt: skip
+_SOURCES = {
+    "original": {"GT": "gt", "HT": "human", "ALL": "all"},
+    "dimension": {"NEW_HT": "new"},
+    "valence": {"NEW_HT": "new"},
+    "india": {"HT": "india", "GT": "india"},
+}
 _CELL = re.compile(r"\s*(-?\d+(?:\.\d+)?|nan)\s*\(\s*(-?\d+(?:\.\d+)?|nan)\s*\)\s*")
 _METHODS = {m.published: m.code for m in METHODS.values()}
 _VARIANCE_METHODS = {m.variance: m.code for m in METHODS.values()}
@@ -64,8 +82,13 @@ def parse_cell(text: str, where: str = "") -> tuple[float, float]:
     """
     match = _CELL.fullmatch(text)
     if not match:
-        raise BadTable("a result cell cannot be read", expected="d (p), such as 1.062 (0.000)", got=repr(text),
-                       where=where, todo="compare the file with the pinned one")  # fmt: skip
+        raise BadTable(
+            "a result cell cannot be read",
+            expected="d (p), such as 1.062 (0.000)",
+            got=repr(text),
+            where=where,
+            todo="compare the file with the pinned one",
+        )
     return float(match[1]), float(match[2])
 
 
@@ -82,8 +105,9 @@ def method_of(label: str) -> tuple[str, str]:
     for ending in sorted(_METHODS, key=len, reverse=True):
         if label.endswith(ending):
             return _METHODS[ending], label[: -len(ending)].rstrip("-")
-    raise BadTable("a row names no known method", expected=f"a name that ends in one of {sorted(_METHODS)}",
-                   got=repr(label))  # fmt: skip
+    raise BadTable(
+        "a row names no known method", expected=f"a name that ends in one of {sorted(_METHODS)}", got=repr(label)
+    )
 
 
 def place_of(path: str) -> tuple[str, str, str]:
@@ -100,8 +124,11 @@ def place_of(path: str) -> tuple[str, str, str]:
     language = name.split("_")[0]
     folder = folder.removeprefix("valence-")
     if sheet not in _FAMILIES or folder not in GROUPS or language not in LANGUAGES:
-        raise BadTable("a result file lies where none is expected", got=path,
-                       expected="sheet1|sheet2|sheet3|valence / model / <language>_results….csv")  # fmt: skip
+        raise BadTable(
+            "a result file lies where none is expected",
+            got=path,
+            expected="sheet1|sheet2|sheet3|valence / model / <language>_results….csv",
+        )
     return _FAMILIES[sheet], folder, language
 
 
@@ -130,23 +157,43 @@ def read_results(path: str, file: str | None = None) -> list[dict]:
         header, *lines = list(csv.reader(handle))
     tests = header[3:]
     if header[:3] != ["Type", "DataSource", "Method"] or not tests or any(t not in TESTS for t in tests):
-        raise BadTable("a result file has an unknown header", expected="Type, DataSource, Method, weat…",
-                       got=", ".join(header), where=path)  # fmt: skip
+        raise BadTable(
+            "a result file has an unknown header",
+            expected="Type, DataSource, Method, weat…",
+            got=", ".join(header),
+            where=path,
+        )
     cells = []
     for number, line in enumerate(lines, start=2):
         where = f"{path}, line {number}"
         if len(line) != len(header) or line[1] not in _SOURCES[family]:
-            raise BadTable("a result row has an unknown form", got=", ".join(line), where=where,
-                           expected=f"{len(header)} cells, source one of {sorted(_SOURCES[family])}")  # fmt: skip
+            raise BadTable(
+                "a result row has an unknown form",
+                got=", ".join(line),
+                where=where,
+                expected=f"{len(header)} cells, source one of {sorted(_SOURCES[family])}",
+            )
         code, _ = method_of(line[2])
         own = "fasttext" if code == "M10" else folder
         for test, text in zip(tests, line[3:], strict=True):
             d, p = parse_cell(text, f"{where}, {test}")
-            cells.append({
-                "language": language, "model": _model_of(own, language), "method": code,
-                "source": _SOURCES[family][line[1]], "test": test, "d": d, "p": p, "file": path, "row": number,
-                "group": GROUPS[own], "family": family, "label": line[2], "stated_source": line[1],
-            })  # fmt: skip
+            cells.append(
+                {
+                    "language": language,
+                    "model": _model_of(own, language),
+                    "method": code,
+                    "source": _SOURCES[family][line[1]],
+                    "test": test,
+                    "d": d,
+                    "p": p,
+                    "file": path,
+                    "row": number,
+                    "group": GROUPS[own],
+                    "family": family,
+                    "label": line[2],
+                    "stated_source": line[1],
+                }
+            )
     return cells
 
 
@@ -201,13 +248,24 @@ def _sensitivity() -> pd.DataFrame:
         with open(sources.fetch(path), encoding="utf-8-sig", newline="") as handle:
             for number, line in enumerate(csv.DictReader(handle), start=2):
                 if line["strategy"] not in _VARIANCE_METHODS or line["test"] not in TESTS:
-                    raise BadTable("a sensitivity row has an unknown form", where=f"{path}, line {number}",
-                                   got=str(line), expected=f"strategy one of {sorted(_VARIANCE_METHODS)}")  # fmt: skip
+                    raise BadTable(
+                        "a sensitivity row has an unknown form",
+                        where=f"{path}, line {number}",
+                        got=str(line),
+                        expected=f"strategy one of {sorted(_VARIANCE_METHODS)}",
+                    )
                 rows += [
-                    {"language": language, "method": _VARIANCE_METHODS[line["strategy"]], "test": line["test"],
-                     "set": ours, "variance": float(line[theirs] or math.nan), "file": path, "row": number}
+                    {
+                        "language": language,
+                        "method": _VARIANCE_METHODS[line["strategy"]],
+                        "test": line["test"],
+                        "set": ours,
+                        "variance": float(line[theirs] or math.nan),
+                        "file": path,
+                        "row": number,
+                    }
                     for theirs, ours in sets.items()
-                ]  # fmt: skip
+                ]
     return pd.DataFrame(rows)
 
 
@@ -249,8 +307,20 @@ def rho(variances: pd.DataFrame) -> pd.DataFrame:
     return out.loc[:, ["language", "method", "rho", "n_sets"]]
 
 
-PAPER_COLUMNS = ("paper", "table", "row", "column", "value", "status", "language", "group", "method", "source", "test",
-                 "note")  # fmt: skip
+PAPER_COLUMNS = (
+    "paper",
+    "table",
+    "row",
+    "column",
+    "value",
+    "status",
+    "language",
+    "group",
+    "method",
+    "source",
+    "test",
+    "note",
+)
 STATUSES = ("printed", "reported elsewhere", "from the result file", "not found")
 """How a printed value is known; see ``data/papers/README.md``."""
 

@@ -16,17 +16,22 @@ _ROLE_ORDER = (*ROLES, "XY", "AB")
 COLUMNS = (*LIST, "role", "position", "word", "kind", "severity", "detail", "source", "tab", "row")
 
 AS_ENGLISH = Rule(
-    "as in English", "note", "the English word itself stands in the list (a left-over, or a word both languages share)",
-    "piano", lambda sets: iter(()),
-)  # fmt: skip
+    "as in English",
+    "note",
+    "the English word itself stands in the list (a left-over, or a word both languages share)",
+    "piano",
+    lambda sets: iter(()),
+)
 """The one rule that also needs the English list of the same test."""
 
 
 def rules() -> pd.DataFrame:
     """The rules of the audit: kind, severity, meaning, example."""
     every = [*RULES.values(), AS_ENGLISH]
-    table = pd.DataFrame([(rule.name, rule.severity, rule.meaning, rule.example) for rule in every],
-                         columns=["kind", "severity", "meaning", "example"])
+    table = pd.DataFrame(
+        [(rule.name, rule.severity, rule.meaning, rule.example) for rule in every],
+        columns=["kind", "severity", "meaning", "example"],
+    )
     order = table["severity"].map({name: place for place, name in enumerate(SEVERITIES)})
     return table.loc[order.sort_values(kind="stable").index].reset_index(drop=True)
 
@@ -115,17 +120,30 @@ def _audit_list(key: tuple, cells: dict[str, list[tuple]], chosen: list[Rule], e
         findings = _as_english(sets, english) if rule is AS_ENGLISH else rule.find(sets)
         found += [(rule, finding) for finding in findings]
     found.sort(key=lambda pair: (_ROLE_ORDER.index(pair[1][0]), pair[1][1], pair[0].name))
-    return [(*key, role, position, word, rule.name, rule.severity, detail,
-             *(cells[role][position - 1][1:] if position else ("", "", 0)))
-            for rule, (role, position, word, detail) in found]  # fmt: skip
+    return [
+        (
+            *key,
+            role,
+            position,
+            word,
+            rule.name,
+            rule.severity,
+            detail,
+            *(cells[role][position - 1][1:] if position else ("", "", 0)),
+        )
+        for rule, (role, position, word, detail) in found
+    ]
 
 
 def _as_english(sets: WordSets, english: dict) -> list[Finding]:
     if sets.language == "en":
         return []
-    return [(role, position, word, "the English word")
-            for role, words in sets.sets.items() for position, word in enumerate(words, 1)
-            if not is_gap(word) and folded(word) in english.get((sets.test, role), ())]  # fmt: skip
+    return [
+        (role, position, word, "the English word")
+        for role, words in sets.sets.items()
+        for position, word in enumerate(words, 1)
+        if not is_gap(word) and folded(word) in english.get((sets.test, role), ())
+    ]
 
 
 def counts(findings: pd.DataFrame, by: str = "language") -> pd.DataFrame:
@@ -149,7 +167,8 @@ def distinct(findings: pd.DataFrame) -> pd.DataFrame:
     keys = ["language", "kind", "severity", "word", "detail"]
     grouped = findings.groupby(keys, sort=False)
     joined = grouped.agg(
-        lists=("test", "size"), tests=("test", lambda names: " ".join(dict.fromkeys(names))),
+        lists=("test", "size"),
+        tests=("test", lambda names: " ".join(dict.fromkeys(names))),
         variants=("variant", lambda names: " ".join(dict.fromkeys(names))),
     )
     return joined.reset_index()
@@ -202,16 +221,28 @@ def cleaning_effect(before: pd.DataFrame, after: pd.DataFrame, verdict: str = "s
     lacking = sorted({name for name in columns for table in (before, after) if name not in table})
     if lacking:
         raise BadTable("not results of run_weat", expected=", ".join(columns), got=f"no {', '.join(lacking)}")
-    both = before[columns].merge(after[columns], on=keys, how="outer", suffixes=("_before", "_after"), indicator=True,
-                                 validate="one_to_one", sort=False)
+    both = before[columns].merge(
+        after[columns],
+        on=keys,
+        how="outer",
+        suffixes=("_before", "_after"),
+        indicator=True,
+        validate="one_to_one",
+        sort=False,
+    )
     lonely = both[both["_merge"] != "both"]
     if len(lonely):
-        raise BadTable("the two results hold different rows", expected="the same languages, tests and methods",
-                       got=", ".join(map(str, lonely[keys].head(5).itertuples(index=False, name=None))))
+        raise BadTable(
+            "the two results hold different rows",
+            expected="the same languages, tests and methods",
+            got=", ".join(map(str, lonely[keys].head(5).itertuples(index=False, name=None))),
+        )
     out = both[keys].assign(
-        d_before=both["effect_size_before"], d_after=both["effect_size_after"],
+        d_before=both["effect_size_before"],
+        d_after=both["effect_size_after"],
         change=both["effect_size_after"] - both["effect_size_before"],
-        p_before=both["p_value_before"], p_after=both["p_value_after"],
+        p_before=both["p_value_before"],
+        p_after=both["p_value_after"],
         verdict_before=both[f"{verdict}_before"].fillna(False).astype(bool),
         verdict_after=both[f"{verdict}_after"].fillna(False).astype(bool),
     )
@@ -219,4 +250,3 @@ def cleaning_effect(before: pd.DataFrame, after: pd.DataFrame, verdict: str = "s
     out["undefined"] = out["d_after"].isna() & out["d_before"].notna()
     out["removed"] = sum(both[f"{size}_before"] - both[f"{size}_after"] for size in sizes).astype(int)
     return out
-

@@ -104,7 +104,8 @@ def _valence(table: pd.DataFrame, languages: set[str]) -> pd.DataFrame:
         weat1 = pd.concat([weat1, word_table("weathub", "en", "weat1")], ignore_index=True)
     parts = [
         weat1[weat1["role"] == origin].assign(test=test, role=role, variant="new")
-        for test in ("weat12b", "weat13b") for role, (_, origin) in VALENCE_SETS.items()
+        for test in ("weat12b", "weat13b")
+        for role, (_, origin) in VALENCE_SETS.items()
     ]
     return pd.concat(parts, ignore_index=True)
 
@@ -141,7 +142,7 @@ def _lists(table: pd.DataFrame) -> dict[tuple, list[tuple]]:
     """(language, variant, test, role) → its (word, source, tab, row) in order."""
     lists: dict[tuple, list[tuple]] = {}
     for row in table[[*LIST, "word", *TRACE]].itertuples(index=False, name=None):
-        lists.setdefault(row[: len(LIST)], []).append(row[len(LIST):])
+        lists.setdefault(row[: len(LIST)], []).append(row[len(LIST) :])
     return lists
 
 
@@ -221,8 +222,9 @@ def files(languages: Iterable[str] | None = None) -> pd.DataFrame:
 def summary(languages: Iterable[str] | None = None) -> pd.DataFrame:
     """Per language and variant: files, how many exact, edited, inherited, without a workbook, and which edits."""
     table = files(languages)
-    counts = table.pivot_table(index=["language", "variant"], columns="outcome", values="test", aggfunc="size",
-                               fill_value=0, sort=True)
+    counts = table.pivot_table(
+        index=["language", "variant"], columns="outcome", values="test", aggfunc="size", fill_value=0, sort=True
+    )
     counts = counts.reindex(columns=["exact", "edited", "inherited", "no workbook"], fill_value=0)
     counts.insert(0, "files", counts.sum(axis=1))
     kinds = edits(languages).groupby(["language", "variant"]).apply(_edit_list, include_groups=False)
@@ -254,8 +256,11 @@ def traced_words(languages: Iterable[str] | None = None) -> pd.DataFrame:
     compared = compare(None if languages is None else [code for code, *_ in _with_books(languages)])
     found = compared[compared["published"] != ""].rename(columns={"published": "word", "kind": "edit"})
     keys = [*LIST, "position", "word"]
-    merged = table.rename(columns={"source": "file"}).drop(columns=["tab", "row"]).merge(
-        found[[*keys, "edit", "source", "tab", "row"]], how="left", on=keys)
+    merged = (
+        table.rename(columns={"source": "file"})
+        .drop(columns=["tab", "row"])
+        .merge(found[[*keys, "edit", "source", "tab", "row"]], how="left", on=keys)
+    )
     traced = merged["source"].fillna("") != ""
     merged["source"] = merged["source"].where(traced, merged["file"])
     merged["edit"], merged["tab"] = merged["edit"].fillna(""), merged["tab"].fillna("")
@@ -296,9 +301,18 @@ def translation_changes(languages: Iterable[str] | None = None) -> pd.DataFrame:
         machine, human = words["google"] != "nan", words["human"] != "nan"
         both = machine & human
         changed = int((both & (words["google"] != words["human"])).sum())
-        rows.append((code, sheet, int(both.sum()), changed, changed / max(int(both.sum()), 1),
-                     int((human & (words["human"] == words["english"])).sum()),
-                     int((machine & ~human).sum()), int((human & ~machine).sum())))
+        rows.append(
+            (
+                code,
+                sheet,
+                int(both.sum()),
+                changed,
+                changed / max(int(both.sum()), 1),
+                int((human & (words["human"] == words["english"])).sum()),
+                int((machine & ~human).sum()),
+                int((human & ~machine).sum()),
+            )
+        )
     columns = ["language", "sheet", "cells", "changed", "share", "as_english", "only_machine", "only_human"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -321,8 +335,17 @@ def local_words(languages: Iterable[str] | None = None) -> pd.DataFrame:
         human = cells[cells["column"] == "human"].assign(word=lambda table: table["text"].map(cleaned).map(folded))
         for category, group in human[human["word"] != "nan"].groupby("category", sort=False):
             first, second = (group.loc[group["tab"] == tab, "word"] for tab in (1, 2))
-            rows.append((code, category, len(first), len(second), len(second) - len(first),
-                         len(set(second) - set(first)), len(set(first) - set(second))))
+            rows.append(
+                (
+                    code,
+                    category,
+                    len(first),
+                    len(second),
+                    len(second) - len(first),
+                    len(set(second) - set(first)),
+                    len(set(first) - set(second)),
+                )
+            )
     return pd.DataFrame(rows, columns=["language", "category", "translated", "listed", "added", "new", "lost"])
 
 

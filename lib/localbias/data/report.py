@@ -94,8 +94,12 @@ def inventory_facts(dataset: str, languages: Iterable[str]) -> dict[str, Any]:
     sizes = table.groupby(list(KEY), sort=False).size()
     lists = table[["language", "variant", "test"]].drop_duplicates()
     return {
-        "n_lists": len(lists), "n_words": len(table), "n_languages": table["language"].nunique(),
-        "n_tests": table["test"].nunique(), "smallest": int(sizes.min()), "largest": int(sizes.max()),
+        "n_lists": len(lists),
+        "n_words": len(table),
+        "n_languages": table["language"].nunique(),
+        "n_tests": table["test"].nunique(),
+        "smallest": int(sizes.min()),
+        "largest": int(sizes.max()),
         "n_different": len(table[["language", "word"]].drop_duplicates()),
     }
 
@@ -109,9 +113,12 @@ def rebuild_facts(languages: Iterable[str]) -> dict[str, Any]:
     outcome = files["outcome"].value_counts()
     kinds = edits.loc[edits["kind"] != "inherited from weat1", "kind"].value_counts().sort_index()
     return {
-        "n_files": int((files["outcome"] != "no workbook").sum()), "exact": int(outcome.get("exact", 0)),
-        "edited": int(outcome.get("edited", 0)), "inherited": int(outcome.get("inherited", 0)),
-        "no_workbook": int(outcome.get("no workbook", 0)), "n_edits": int(kinds.sum()),
+        "n_files": int((files["outcome"] != "no workbook").sum()),
+        "exact": int(outcome.get("exact", 0)),
+        "edited": int(outcome.get("edited", 0)),
+        "inherited": int(outcome.get("inherited", 0)),
+        "no_workbook": int(outcome.get("no workbook", 0)),
+        "n_edits": int(kinds.sum()),
         "kinds": ", ".join(f"{kind} ({count})" for kind, count in kinds.items()) or "none",
     }
 
@@ -121,9 +128,13 @@ def outcomes(languages: Iterable[str]) -> pd.DataFrame:
     table = rebuild.files(languages)
     counts = table.groupby(["variant", "outcome"]).size().rename("files").reset_index()
     order = ["exact", "edited", "inherited", "no workbook"]
-    return counts.sort_values(["variant", "outcome"], key=lambda column: column.map(
-        {name: place for place, name in enumerate(["gt", "human", "all", "new", "india", *order])}),
-        kind="stable").reset_index(drop=True)  # fmt: skip
+    return counts.sort_values(
+        ["variant", "outcome"],
+        key=lambda column: column.map(
+            {name: place for place, name in enumerate(["gt", "human", "all", "new", "india", *order])}
+        ),
+        kind="stable",
+    ).reset_index(drop=True)
 
 
 def translation_facts(changes: pd.DataFrame, local: pd.DataFrame) -> dict[str, Any]:
@@ -135,10 +146,16 @@ def translation_facts(changes: pd.DataFrame, local: pd.DataFrame) -> dict[str, A
     none = sorted(name[code] for code in added.index[added["new"] == 0])
     most, least = first.loc[first["share"].idxmax()], first.loc[first["share"].idxmin()]
     return {
-        "cells": int(changes["cells"].sum()), "changed": int(changes["changed"].sum()),
-        "share": float(changes["changed"].sum() / max(changes["cells"].sum(), 1)), "most": name[most["language"]],
-        "most_share": most["share"], "least": name[least["language"]], "least_share": least["share"],
-        "added": int(added["added"].sum()), "new": int(added["new"].sum()), "top": name[added["new"].idxmax()],
+        "cells": int(changes["cells"].sum()),
+        "changed": int(changes["changed"].sum()),
+        "share": float(changes["changed"].sum() / max(changes["cells"].sum(), 1)),
+        "most": name[most["language"]],
+        "most_share": most["share"],
+        "least": name[least["language"]],
+        "least_share": least["share"],
+        "added": int(added["added"].sum()),
+        "new": int(added["new"].sum()),
+        "top": name[added["new"].idxmax()],
         "top_new": int(added["new"].max()),
         "none": f"none in {', '.join(none)}" if none else "some in every language",
     }
@@ -166,11 +183,15 @@ def audit_facts(findings: pd.DataFrame) -> dict[str, Any]:
     by_severity = findings["severity"].value_counts()
     errors = findings[findings["severity"] == "error"]
     return {
-        "n": len(findings), "n_different": len(distinct), **{f"n_{s}": int(by_severity.get(s, 0)) for s in SEVERITIES},
+        "n": len(findings),
+        "n_different": len(distinct),
+        **{f"n_{s}": int(by_severity.get(s, 0)) for s in SEVERITIES},
         "n_lists": len(errors[["language", "variant", "test"]].drop_duplicates()),
         "commonest": f"The commonest kind is {_commonest(findings)}; counting different findings only, "
-        f"{_commonest(distinct)}." if len(findings) else "",
-    }  # fmt: skip
+        f"{_commonest(distinct)}."
+        if len(findings)
+        else "",
+    }
 
 
 def _commonest(findings: pd.DataFrame) -> str:
@@ -197,9 +218,13 @@ def doubt_facts(doubts: pd.DataFrame) -> dict[str, Any]:
     counts = used.groupby("language").size()
     most = counts.idxmax() if len(counts) else ""
     return {
-        "n": len(doubts), **{f"n_{name}": int(by.get(name, 0)) for name in CONFIDENCE}, "n_used": len(used),
-        "n_unused": len(doubts) - len(used), "n_languages": doubts["language"].nunique(),
-        "most": LANGUAGES[most].name if most else "none", "n_most": int(counts.max()) if len(counts) else 0,
+        "n": len(doubts),
+        **{f"n_{name}": int(by.get(name, 0)) for name in CONFIDENCE},
+        "n_used": len(used),
+        "n_unused": len(doubts) - len(used),
+        "n_languages": doubts["language"].nunique(),
+        "most": LANGUAGES[most].name if most else "none",
+        "n_most": int(counts.max()) if len(counts) else 0,
     }
 
 
@@ -234,14 +259,23 @@ def without(doubts: pd.DataFrame, dataset: str, languages: Iterable[str], confid
     if confidence not in CONFIDENCE:
         raise unknown("confidence", confidence, CONFIDENCE)
     sure = doubts[doubts["confidence"].isin(CONFIDENCE[: CONFIDENCE.index(confidence) + 1])]
-    keys = {(language, category, folded(word)) for language, category, word
-            in sure[["language", "category", "word"]].itertuples(index=False)}  # fmt: skip
+    keys = {
+        (language, category, folded(word))
+        for language, category, word in sure[["language", "category", "word"]].itertuples(index=False)
+    }
     table = main_lists(word_table(dataset, languages))
     table = table[~table["word"].map(is_gap)]
-    names = [TESTS[test].sets[role] if test in TESTS else "" for test, role
-             in table[["test", "role"]].itertuples(index=False)]  # fmt: skip
-    doubted = pd.Series([(language, name, folded(word)) in keys for language, name, word
-                         in zip(table["language"], names, table["word"], strict=True)], index=table.index)  # fmt: skip
+    names = [
+        TESTS[test].sets[role] if test in TESTS else ""
+        for test, role in table[["test", "role"]].itertuples(index=False)
+    ]
+    doubted = pd.Series(
+        [
+            (language, name, folded(word)) in keys
+            for language, name, word in zip(table["language"], names, table["word"], strict=True)
+        ],
+        index=table.index,
+    )
     left = (~doubted).groupby([table[name] for name in KEY], sort=False).transform("sum")
     text = table.loc[~doubted | (left < 2), ["variant", *REQUIRED]].to_csv(index=False, lineterminator="\n")
     digest = hashlib.sha256(text.encode()).hexdigest()[:12]
@@ -267,8 +301,11 @@ def effect_facts(effect: pd.DataFrame) -> dict[str, Any]:
     moved = changed(effect["change"])
     place = named(effect.loc[[effect["change"].abs().idxmax()]]).iloc[0] if moved.any() else None
     return {
-        "n": len(effect), "n_moved": int(moved.sum()), "mean_change": effect["change"].abs().mean(),
-        "flipped": int(effect["flipped"].sum()), "undefined": int(effect["undefined"].sum()),
+        "n": len(effect),
+        "n_moved": int(moved.sum()),
+        "mean_change": effect["change"].abs().mean(),
+        "flipped": int(effect["flipped"].sum()),
+        "undefined": int(effect["undefined"].sum()),
         "signs": int((effect["d_before"] * effect["d_after"] < 0).sum()),
         "largest": f"{place['language_name']}, {place['test_label']}" if moved.any() else "none",
         "from_d": place["d_before"] if moved.any() else float("nan"),
@@ -295,9 +332,10 @@ def reproduction(checks: pd.DataFrame) -> dict[str, Any]:
     p_values = checks["detail"].str.extract(r"chi-squared p = ([\d.]+)", expand=False)
     compared = checks[p_values.isna()]
     return {
-        "n": len(compared), "exact": int(compared["exact"].sum()),
+        "n": len(compared),
+        "exact": int(compared["exact"].sum()),
         "p_values": " and ".join(f"{float(p):.2f}" for p in p_values.dropna()),
-    }  # fmt: skip
+    }
 
 
 def beside_printed(counts: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
@@ -318,14 +356,26 @@ def beside_printed(counts: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
     """
     table = printed[(printed["paper"] == "FilBBQ") & (printed["table"] == "Table 2")]
     columns = {"templates": "template_rows", "prompts": "prompts"}
-    ours = {(row["category"], row["origin"], name): row[column]
-            for row in counts.to_dict("records") for name, column in columns.items()}  # fmt: skip
+    ours = {
+        (row["category"], row["origin"], name): row[column]
+        for row in counts.to_dict("records")
+        for name, column in columns.items()
+    }
     rows = []
     for row in table.to_dict("records"):
         name = row["row"].replace(" ", "_")
         key = ("all", name, row["column"]) if name in ("new", "translated") else (name, "all", row["column"])
         reported = pd.to_numeric(row["value"], errors="coerce")
         if key in ours and pd.notna(reported):
-            rows.append((row["row"], row["column"], int(reported), int(ours[key]), int(reported) == int(ours[key]),
-                         row["status"], row["note"]))
+            rows.append(
+                (
+                    row["row"],
+                    row["column"],
+                    int(reported),
+                    int(ours[key]),
+                    int(reported) == int(ours[key]),
+                    row["status"],
+                    row["note"],
+                )
+            )
     return pd.DataFrame(rows, columns=["row", "column", "reported", "ours", "equal", "status", "note"])

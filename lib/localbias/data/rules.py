@@ -21,11 +21,20 @@ SEVERITIES = ("error", "warning", "note")
 SCRIPT_NAMES: dict[str, frozenset[str]] = {
     script: frozenset(names.split())
     for script, names in {
-        "Arab": "ARABIC", "Beng": "BENGALI", "Latn": "LATIN", "Grek": "GREEK", "Deva": "DEVANAGARI",
-        "Jpan": "CJK HIRAGANA KATAKANA KATAKANA-HIRAGANA", "Kore": "HANGUL", "Guru": "GURMUKHI",
-        "Cyrl": "CYRILLIC", "Telu": "TELUGU", "Thai": "THAI", "Hans": "CJK",
+        "Arab": "ARABIC",
+        "Beng": "BENGALI",
+        "Latn": "LATIN",
+        "Grek": "GREEK",
+        "Deva": "DEVANAGARI",
+        "Jpan": "CJK HIRAGANA KATAKANA KATAKANA-HIRAGANA",
+        "Kore": "HANGUL",
+        "Guru": "GURMUKHI",
+        "Cyrl": "CYRILLIC",
+        "Telu": "TELUGU",
+        "Thai": "THAI",
+        "Hans": "CJK",
     }.items()
-}  # fmt: skip
+}
 """ISO 15924 script → how the Unicode names of its letters begin."""
 
 CASED = ("Latn", "Cyrl", "Grek")
@@ -37,11 +46,25 @@ NEIGHBOUR_LETTERS = {code: frozenset("يك") for code in ("fa", "ur", "ckb")}
 """Arabic yeh and kaf, which Persian, Urdu and Sorani write with letters of their own."""
 
 PROPER = {
-    "male names", "female names", "european american names", "african american names", "young people's names",
-    "old people's names", "science", "arts", "male titles", "female titles", "upper caste names",
-    "lower caste names", "hindu religion terms", "muslim religion terms", "hindu last names",
-    "muslim last names", "hindu religion", "muslim religion",
-}  # fmt: skip
+    "male names",
+    "female names",
+    "european american names",
+    "african american names",
+    "young people's names",
+    "old people's names",
+    "science",
+    "arts",
+    "male titles",
+    "female titles",
+    "upper caste names",
+    "lower caste names",
+    "hindu religion terms",
+    "muslim religion terms",
+    "hindu last names",
+    "muslim last names",
+    "hindu religion",
+    "muslim religion",
+}
 """Sets that hold proper names (weat8's science and arts name Einstein, NASA and Shakespeare)."""
 
 SMALL, TINY, LONG = 8, 4, 4
@@ -232,12 +255,19 @@ def blanks(word: str, language: str, category: str) -> str:
     return "blanks at an end, doubled, or a line break" if odd else ""
 
 
-@_word_rule("invisible character", "warning",
-            "a character that is not seen (joiners where spelling needs them are fine)", "ro\u200bse")  # fmt: skip
+@_word_rule(
+    "invisible character",
+    "warning",
+    "a character that is not seen (joiners where spelling needs them are fine)",
+    "ro\u200bse",
+)
 def invisible(word: str, language: str, category: str) -> str:
     allowed = JOINERS if script_of(language) in (*JOINER_SCRIPTS, "") else set()
-    found = [char for position, char in enumerate(word)
-             if _unseen(char) and not (char in allowed and 0 < position < len(word) - 1)]
+    found = [
+        char
+        for position, char in enumerate(word)
+        if _unseen(char) and not (char in allowed and 0 < position < len(word) - 1)
+    ]
     return "holds " + ", ".join(f"U+{ord(char):04X}" for char in found) if found else ""
 
 
@@ -255,8 +285,9 @@ def not_nfc(word: str, language: str, category: str) -> str:
 # -- scripts and case ---------------------------------------------------------------------------------------
 
 
-@_word_rule("wrong script", "error", "letters of a script that neither the language nor Latin uses",
-            "a Hindi word in Bengali")  # fmt: skip
+@_word_rule(
+    "wrong script", "error", "letters of a script that neither the language nor Latin uses", "a Hindi word in Bengali"
+)
 def wrong_script(word: str, language: str, category: str) -> str:
     strange = _strange_scripts(word, language) - {"LATIN"}
     return f"letters of {', '.join(sorted(strange)).title()}" if strange else ""
@@ -284,8 +315,9 @@ def no_letters(word: str, language: str, category: str) -> str:
     return "" if scripts_of(word) else "no letter"
 
 
-@_word_rule("neighbour's letter", "warning",
-            "Arabic yeh or kaf where Persian, Urdu or Sorani has its own letter", "كتاب")  # fmt: skip
+@_word_rule(
+    "neighbour's letter", "warning", "Arabic yeh or kaf where Persian, Urdu or Sorani has its own letter", "كتاب"
+)
 def neighbour_letter(word: str, language: str, category: str) -> str:
     found = sorted(set(word) & NEIGHBOUR_LETTERS.get(language, frozenset()))
     return "holds Arabic " + ", ".join(unicodedata.name(char).split()[-1].lower() for char in found) if found else ""
@@ -304,9 +336,12 @@ def capitals(word: str, language: str, category: str) -> str:
     return "all in capitals" if word.isupper() and len(word.split()) > 1 else ""
 
 
-@_word_rule("long entry", "note",
-            f"more than {LONG} words, a description (in Vietnamese, which parts syllables, more than {2 * LONG})",
-            "person who does not see well")  # fmt: skip
+@_word_rule(
+    "long entry",
+    "note",
+    f"more than {LONG} words, a description (in Vietnamese, which parts syllables, more than {2 * LONG})",
+    "person who does not see well",
+)
 def long_entry(word: str, language: str, category: str) -> str:
     count = len(word.split())
     return f"{count} words" if count > (2 * LONG if language == "vi" else LONG) else ""

@@ -80,14 +80,22 @@ def _read_registry(file: Path, stamp: int) -> dict[str, Source]:
     try:
         content = yaml.load(file.read_text(encoding="utf-8"), Loader=loader)
         return {
-            name: Source(name, block["address"], str(block["commit"]), str(block["licence"]),
-                         {path: str(digest) for path, digest in block["files"].items()},
-                         block.get("repository", ""), block.get("paper", ""))
+            name: Source(
+                name,
+                block["address"],
+                str(block["commit"]),
+                str(block["licence"]),
+                {path: str(digest) for path, digest in block["files"].items()},
+                block.get("repository", ""),
+                block.get("paper", ""),
+            )
             for name, block in content.items()
         }
     except (yaml.YAMLError, KeyError, AttributeError, TypeError, UnicodeDecodeError) as error:
         raise BadTable(
-            "the registry of sources cannot be read", where=str(file), got=f"{type(error).__name__}: {error}",
+            "the registry of sources cannot be read",
+            where=str(file),
+            got=f"{type(error).__name__}: {error}",
             expected="per source: address, commit, licence, files (path: sha256)",
         ) from error
 
@@ -236,9 +244,16 @@ def _status_row(source: Source, folder: str, files: list[str], check: bool, prob
     if missing and probe:
         answer = "yes" if reachable(pinned(missing[0])[0]) else "no"
     return {
-        "source": source.name, "folder": folder, "files": len(files), "in_mirror": len(in_mirror),
-        "in_cache": len(in_cache), "missing": len(missing), "wrong": wrong, "reachable": answer,
-        "commit": source.commit, "licence": source.licence,
+        "source": source.name,
+        "folder": folder,
+        "files": len(files),
+        "in_mirror": len(in_mirror),
+        "in_cache": len(in_cache),
+        "missing": len(missing),
+        "wrong": wrong,
+        "reachable": answer,
+        "commit": source.commit,
+        "licence": source.licence,
     }
 
 
@@ -266,7 +281,10 @@ def _check(file: Path, digest: str, path: str) -> None:
     got = _digest(file)
     if got != digest:
         raise WrongHash(
-            f"{path} is not the pinned file", where=str(file), expected=f"sha256 {digest}", got=f"sha256 {got}",
+            f"{path} is not the pinned file",
+            where=str(file),
+            expected=f"sha256 {digest}",
+            got=f"sha256 {got}",
             todo="the file was kept as it is; delete it to have it downloaded, or check who changed it",
         )
 
@@ -309,9 +327,10 @@ def _require_network(path: str, address: str) -> None:
     reason = "downloads are switched off (LOCALBIAS_OFFLINE)" if offline() else f"no answer from {address}"
     looked = ", ".join(str(folder) for folder in _folders())
     raise SourceUnavailable(
-        f"{path} cannot be had", expected=f"the file in {looked}, or at its address", got=reason,
-        todo="set LOCALBIAS_MIRROR to a folder with the published files, or connect; "
-             "dataset='starter' needs neither",
+        f"{path} cannot be had",
+        expected=f"the file in {looked}, or at its address",
+        got=reason,
+        todo="set LOCALBIAS_MIRROR to a folder with the published files, or connect; dataset='starter' needs neither",
     )
 
 
@@ -334,7 +353,9 @@ def _download(path: str, address: str, digest: str, target: Path, progress: bool
         got = pooch.file_hash(str(draft), alg="sha256")
         if got != digest:
             raise WrongHash(
-                f"the download of {path} is not the pinned file", where=address, expected=f"sha256 {digest}",
+                f"the download of {path} is not the pinned file",
+                where=address,
+                expected=f"sha256 {digest}",
                 got=f"sha256 {got} ({draft.stat().st_size} bytes)",
                 todo="nothing was kept; a proxy or a cut connection may have changed it: try again",
             )
@@ -349,7 +370,9 @@ def _try_download(downloader: pooch.HTTPDownloader, path: str, address: str, dra
             final = status_code is not None and status_code < 500 and status_code != 429
             if final or attempt == ATTEMPTS:
                 raise SourceUnavailable(
-                    f"{path} could not be downloaded", where=address, expected="the file",
+                    f"{path} could not be downloaded",
+                    where=address,
+                    expected="the file",
                     got=f"{type(error).__name__}: {error} (attempt {attempt} of {ATTEMPTS})",
                     todo="nothing was kept; try again, or set LOCALBIAS_MIRROR",
                 ) from error

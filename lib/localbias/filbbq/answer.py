@@ -28,9 +28,30 @@ from localbias.files import cache_dir
 FORMAT = 2
 """Raised when stored answers of earlier versions must not be taken up again."""
 DESIGN = (
-    "prompt_id", "permutation", "order", "category", "template", "block", "pair", "exchanged", "polarity", "condition",
-    "role0", "role1", "role2", "label", "name1", "name2", "group1", "group2", "wording", "unknown", "dataset", "rules",
-    "seed", "social_value",
+    "prompt_id",
+    "permutation",
+    "order",
+    "category",
+    "template",
+    "block",
+    "pair",
+    "exchanged",
+    "polarity",
+    "condition",
+    "role0",
+    "role1",
+    "role2",
+    "label",
+    "name1",
+    "name2",
+    "group1",
+    "group2",
+    "wording",
+    "unknown",
+    "dataset",
+    "rules",
+    "seed",
+    "social_value",
 )
 """Columns of the prompts that stay with the answers, as far as the prompts have them."""
 
@@ -68,20 +89,31 @@ def check_prompts(prompts: pd.DataFrame) -> None:
     """
     wanted = ("prompt_id", "context", "question", "ans0", "ans1", "ans2")
     if missing := set(wanted) - set(prompts.columns):
-        raise BadTable("the table is not one of prompts", expected=", ".join(wanted), got=f"without {sorted(missing)}",
-                       todo="make it with generate_prompts")
+        raise BadTable(
+            "the table is not one of prompts",
+            expected=", ".join(wanted),
+            got=f"without {sorted(missing)}",
+            todo="make it with generate_prompts",
+        )
     if prompts.empty:
         raise BadTable("there is nothing to ask", expected="one prompt or more", got="an empty table")
     for column in wanted[1:]:
         empty = prompts[column].isna() | (prompts[column].astype(str).str.strip() == "")
         if empty.any():
             row = prompts[empty].iloc[0]
-            raise BadTable(f"a prompt has no {column}", expected="text", got=repr(row[column]),
-                           where=f"prompt {row['prompt_id']}, template {row.get('template', '?')}",
-                           todo="fill in the template or leave it out")
+            raise BadTable(
+                f"a prompt has no {column}",
+                expected="text",
+                got=repr(row[column]),
+                where=f"prompt {row['prompt_id']}, template {row.get('template', '?')}",
+                todo="fill in the template or leave it out",
+            )
     if prompts["prompt_id"].duplicated().any():
-        raise BadTable("prompts are in the table twice", expected="prompt_id unique",
-                       got=f"{int(prompts['prompt_id'].duplicated().sum())} repeated")
+        raise BadTable(
+            "prompts are in the table twice",
+            expected="prompt_id unique",
+            got=f"{int(prompts['prompt_id'].duplicated().sum())} repeated",
+        )
     role_codes(prompts)
 
 
@@ -154,12 +186,22 @@ def answer_probabilities(
     _check_kind(ready, protocol)
     job = _job(ready, protocol, shown, wording.render(shown), cue, budget, reuse, dict(draws or {}))
     marks = {
-        "model": ready.name, "revision": ready.revision, "weights": ready.weights, "protocol": protocol,
-        "prompt_form": wording.name, "cue": cue_of(ready.tokenizer, cue), "reuse": job.about["reuse"],
+        "model": ready.name,
+        "revision": ready.revision,
+        "weights": ready.weights,
+        "protocol": protocol,
+        "prompt_form": wording.name,
+        "cue": cue_of(ready.tokenizer, cue),
+        "reuse": job.about["reuse"],
     }
     settings = {
-        "format": FORMAT, **marks, "orders": orders, "budget": budget, "prompts": prompts_hash(shown, wording),
-        "dtype": str(ready.model.dtype), **{f"draws.{k}": v for k, v in (draws or {}).items()},
+        "format": FORMAT,
+        **marks,
+        "orders": orders,
+        "budget": budget,
+        "prompts": prompts_hash(shown, wording),
+        "dtype": str(ready.model.dtype),
+        **{f"draws.{k}": v for k, v in (draws or {}).items()},
     }
     answers = _run(job, shown, settings, folder, f"{ready.name}: {protocol}" if progress else None)
     table = attach(shown[[c for c in DESIGN if c in shown]], answers)
@@ -167,8 +209,16 @@ def answer_probabilities(
 
 
 def written_answers(
-    prompts: pd.DataFrame, model: str | Loaded, n: int = 8, seeds: int = 10, *, seed: int = 0, progress: bool = True,
-    temperature: float = 1.0, top_p: float = 1.0, **more,
+    prompts: pd.DataFrame,
+    model: str | Loaded,
+    n: int = 8,
+    seeds: int = 10,
+    *,
+    seed: int = 0,
+    progress: bool = True,
+    temperature: float = 1.0,
+    top_p: float = 1.0,
+    **more,
 ) -> pd.DataFrame:
     """What a model writes out for ``n`` of the prompts, several times each: a check on ``next-token``.
 
@@ -216,7 +266,8 @@ def _check_kind(ready, protocol):
         raise ModelUnavailable(
             f"{ready.name} cannot answer by protocol {protocol!r}",
             expected="a masked model for masked…, a causal one for the others",
-            got=type(ready.model).__name__, todo=f"use protocol={'masked' if masked else 'next-token'!r}",
+            got=type(ready.model).__name__,
+            todo=f"use protocol={'masked' if masked else 'next-token'!r}",
         )
 
 

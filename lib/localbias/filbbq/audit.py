@@ -82,18 +82,45 @@ def audit(templates: list[Template], vocabulary: Vocabulary) -> pd.DataFrame:
     for rule in RULES:
         for template in templates:
             for column, text, finding in rule.find(template, seen) if rule.find else ():
-                rows.append((rule.severity, rule.name, template.dataset, template.category, template.id, template.row,
-                             column, text[:EXCERPT], finding))
+                rows.append(
+                    (
+                        rule.severity,
+                        rule.name,
+                        template.dataset,
+                        template.category,
+                        template.id,
+                        template.row,
+                        column,
+                        text[:EXCERPT],
+                        finding,
+                    )
+                )
     dataset = templates[0].dataset if templates else ""
-    rows += [(severity, rule, dataset, "gender_identity", "", 0, NAMES_FILE, text, finding)
-             for severity, rule, text, finding in _names(vocabulary)]
+    rows += [
+        (severity, rule, dataset, "gender_identity", "", 0, NAMES_FILE, text, finding)
+        for severity, rule, text, finding in _names(vocabulary)
+    ]
     if dataset == "filbbq":
-        rows.append(("error", "fused-unknown", dataset, "all", "", 0, "options", FUSED_UNKNOWN,
-                     "two wordings of unknown in one option; by the rules one block in eight has it"))
+        rows.append(
+            (
+                "error",
+                "fused-unknown",
+                dataset,
+                "all",
+                "",
+                0,
+                "options",
+                FUSED_UNKNOWN,
+                "two wordings of unknown in one option; by the rules one block in eight has it",
+            )
+        )
     table = pd.DataFrame(rows, columns=list(COLUMNS))
     rank = table["severity"].map(SEVERITIES.index)
-    return table.assign(rank=rank).sort_values(["rank", "category", "row"], kind="stable", ignore_index=True).drop(
-        columns="rank")
+    return (
+        table.assign(rank=rank)
+        .sort_values(["rank", "category", "row"], kind="stable", ignore_index=True)
+        .drop(columns="rank")
+    )
 
 
 def audit_rules() -> pd.DataFrame:
@@ -102,8 +129,9 @@ def audit_rules() -> pd.DataFrame:
     >>> audit_rules()["severity"].isin(SEVERITIES).all()
     np.True_
     """
-    return pd.DataFrame([(r.name, r.severity, r.what, r.example) for r in RULES],
-                        columns=["rule", "severity", "what", "example"])
+    return pd.DataFrame(
+        [(r.name, r.severity, r.what, r.example) for r in RULES], columns=["rule", "severity", "what", "example"]
+    )
 
 
 def audit_counts(findings: pd.DataFrame) -> pd.DataFrame:
@@ -146,16 +174,22 @@ def _missing_slots(template: Template, seen: dict) -> Iterator[Finding]:
 
 
 def _duplicate_ids(template: Template, seen: dict) -> Iterator[Finding]:
-    twins = [t for t in seen["templates"]
-             if (t.category, t.id, t.version) == (template.category, template.id, template.version)]
+    twins = [
+        t
+        for t in seen["templates"]
+        if (t.category, t.id, t.version) == (template.category, template.id, template.version)
+    ]
     if len(twins) > 1:
         rows = ", ".join(str(t.row) for t in twins if t is not template)
         yield "Q_id", template.id, f"the same id and version in row {rows}"
 
 
 def _shared_context(template: Template, seen: dict) -> Iterator[Finding]:
-    twins = [t for t in seen["templates"] if t is not template and t.category == template.category
-             and t.ambiguous == template.ambiguous]
+    twins = [
+        t
+        for t in seen["templates"]
+        if t is not template and t.category == template.category and t.ambiguous == template.ambiguous
+    ]
     if twins:
         yield "Ambiguous_Context", template.ambiguous, "also in row " + ", ".join(str(t.row) for t in twins)
 
@@ -174,8 +208,11 @@ def _group_names(template: Template, seen: dict) -> Iterator[Finding]:
     labels = people or seen["vocabulary"].labels_of(template.category)
     other = [label for label in labels if label not in template.groups]
     if other:
-        yield ("Known_stereotyped_groups", ", ".join(template.groups),
-               f"answer_info calls the groups {', '.join(labels)}: a comparison of names finds none")
+        yield (
+            "Known_stereotyped_groups",
+            ", ".join(template.groups),
+            f"answer_info calls the groups {', '.join(labels)}: a comparison of names finds none",
+        )
 
 
 def _queer_contrasts(template: Template, seen: dict) -> Iterator[Finding]:
@@ -185,9 +222,12 @@ def _queer_contrasts(template: Template, seen: dict) -> Iterator[Finding]:
     partners = [label for label in labels if label not in {*template.groups, *template.invalid_partners}]
     queer = [label for label in partners if label in queer_labels(seen["templates"])]
     if queer:
-        yield ("Invalid_Partners", ", ".join(template.invalid_partners) or "None",
-               f"{', '.join(template.groups)} also stand against {', '.join(queer)}: "
-               f"{len(queer)} of {len(partners)} contrasts are not queer against non-queer")
+        yield (
+            "Invalid_Partners",
+            ", ".join(template.invalid_partners) or "None",
+            f"{', '.join(template.groups)} also stand against {', '.join(queer)}: "
+            f"{len(queer)} of {len(partners)} contrasts are not queer against non-queer",
+        )
 
 
 def _variant_named(template: Template, seen: dict) -> Iterator[Finding]:
@@ -220,8 +260,12 @@ def _sentence_case(template: Template, seen: dict) -> Iterator[Finding]:
 
 
 def _sentence_end(template: Template, seen: dict) -> Iterator[Finding]:
-    marks = {"Ambiguous_Context": ".!?", "Disambiguating_Context": ".!?",
-             "Question_negative_stereotype": "?", "Question_non_negative": "?"}
+    marks = {
+        "Ambiguous_Context": ".!?",
+        "Disambiguating_Context": ".!?",
+        "Question_negative_stereotype": "?",
+        "Question_non_negative": "?",
+    }
     for column, mark in marks.items():
         text = template.texts[column]
         if text.strip()[-1:] not in mark:
@@ -243,40 +287,85 @@ def _names(vocabulary: Vocabulary) -> Iterator[tuple[str, str, str, str]]:
     for one in female:
         for other in male:
             if contained(one, other):
-                yield ("error" if one == other else "warning", "contained-names", f"{one}, {other}",
-                       "opposite genders, one name within the other: answer_info and parsers mistake them")
+                yield (
+                    "error" if one == other else "warning",
+                    "contained-names",
+                    f"{one}, {other}",
+                    "opposite genders, one name within the other: answer_info and parsers mistake them",
+                )
     for names in (female, male):
         for i, one in enumerate(names):
-            for other in names[i + 1:]:
+            for other in names[i + 1 :]:
                 if contained(one, other):
                     yield "info", "contained-names", f"{one}, {other}", "one name within the other, same gender"
 
 
 RULES = (
-    Rule("no-prompts", "error", "A label template whose subcategory no label has, so that no prompt comes of it",
-         "Subcategory “adult”, vocabulary without adults", _no_prompts),
+    Rule(
+        "no-prompts",
+        "error",
+        "A label template whose subcategory no label has, so that no prompt comes of it",
+        "Subcategory “adult”, vocabulary without adults",
+        _no_prompts,
+    ),
     Rule("fused-slot", "error", "A slot that touches a word", "kasama si{{NAME1}}", _fused_slots),
     Rule("fused-unknown", "error", "Two wordings of “unknown” run together", "Hindi alamDi masabi"),
     Rule("duplicate-id", "warning", "Two rows with the same id and version", "T-01 in rows 2 and 9", _duplicate_ids),
-    Rule("missing-slot", "warning", "A disambiguating text that leaves a person out, or a word list never used",
-         "“Si {{NAME1}} ang nauna.” for two people", _missing_slots),
-    Rule("misspelt", "warning", "A suspected misspelling (rarer of two close spellings, impossible consonants)",
-         "“karansan” beside “karanasan”", _misspelt),
-    Rule("group-names", "warning", "Answers name groups otherwise than the list of stereotyped groups does",
-         "groups F, answers babae and lalaki", _group_names),
-    Rule("queer-contrast", "warning", "Targets that stand against other queer labels, so that a biased answer "
-         "does not tell queer from non-queer", "bakla against tomboy", _queer_contrasts),
-    Rule("variant-named", "warning", "A question or answer that names one variant of a word that varies in the context",
-         "“WORD1: [aso, pusa]”, “Sino ang takot sa pusa?”", _variant_named),
-    Rule("unlike-answers", "warning", "Two answers that differ in more than the person", "“Ang {{NAME1}}”, "
-         "“Iyong {{NAME2}}”", _unlike_answers),
+    Rule(
+        "missing-slot",
+        "warning",
+        "A disambiguating text that leaves a person out, or a word list never used",
+        "“Si {{NAME1}} ang nauna.” for two people",
+        _missing_slots,
+    ),
+    Rule(
+        "misspelt",
+        "warning",
+        "A suspected misspelling (rarer of two close spellings, impossible consonants)",
+        "“karansan” beside “karanasan”",
+        _misspelt,
+    ),
+    Rule(
+        "group-names",
+        "warning",
+        "Answers name groups otherwise than the list of stereotyped groups does",
+        "groups F, answers babae and lalaki",
+        _group_names,
+    ),
+    Rule(
+        "queer-contrast",
+        "warning",
+        "Targets that stand against other queer labels, so that a biased answer does not tell queer from non-queer",
+        "bakla against tomboy",
+        _queer_contrasts,
+    ),
+    Rule(
+        "variant-named",
+        "warning",
+        "A question or answer that names one variant of a word that varies in the context",
+        "“WORD1: [aso, pusa]”, “Sino ang takot sa pusa?”",
+        _variant_named,
+    ),
+    Rule(
+        "unlike-answers",
+        "warning",
+        "Two answers that differ in more than the person",
+        "“Ang {{NAME1}}”, “Iyong {{NAME2}}”",
+        _unlike_answers,
+    ),
     Rule("contained-names", "warning", "A name that is part of another one", "Ana, Anabel"),
     Rule("shared-context", "info", "Two rows with the same context", "a template and its exchange", _shared_context),
-    Rule("repeated-variants", "info", "A variant listed twice, so drawn twice as often", "“[aso, pusa, aso]”",
-         _repeated_variants),
+    Rule(
+        "repeated-variants",
+        "info",
+        "A variant listed twice, so drawn twice as often",
+        "“[aso, pusa, aso]”",
+        _repeated_variants,
+    ),
     Rule("repeated-names", "info", "A name listed twice", "Ana, Ana"),
-    Rule("sentence-case", "info", "A label that opens a sentence in lower case", "“{{NAME1}} ang isa.”",
-         _sentence_case),
+    Rule(
+        "sentence-case", "info", "A label that opens a sentence in lower case", "“{{NAME1}} ang isa.”", _sentence_case
+    ),
     Rule("sentence-end", "info", "A text without its full stop or question mark", "“Sino ang nauna”", _sentence_end),
     Rule("blanks", "info", "Blanks at an end of a text or doubled", "“ang  {{NAME1}} ”", _blanks),
 )

@@ -30,25 +30,53 @@ from localbias.filbbq.prompts import COLUMNS, role
 from localbias.files import replacing
 
 REQUIRED = (
-    "question_index", "question_polarity", "context_condition", "context", "question", "ans0", "ans1", "ans2", "label",
+    "question_index",
+    "question_polarity",
+    "context_condition",
+    "context",
+    "question",
+    "ans0",
+    "ans1",
+    "ans2",
+    "label",
 )
 POLARITIES = {"neg": "neg", "negative": "neg", "nonneg": "nonneg", "non_neg": "nonneg", "nonnegative": "nonneg"}
 CONDITIONS = {"ambig": "ambig", "ambiguous": "ambig", "disambig": "disambig", "disambiguated": "disambig"}
 OPTIONS = (0, 1, 2)
 ALIASES = {
-    "man": "m", "men": "m", "boy": "m", "boys": "m", "male": "m", "males": "m",
-    "woman": "f", "women": "f", "girl": "f", "girls": "f", "female": "f", "females": "f",
-    "transgender": "trans", "transgenderwomen": "trans", "transgendermen": "trans",
-    "transgenderwoman": "trans", "transgenderman": "trans", "transwomen": "trans", "transmen": "trans",
-    "africanamerican": "black", "hispanic": "latino", "latina": "latino",
+    "man": "m",
+    "men": "m",
+    "boy": "m",
+    "boys": "m",
+    "male": "m",
+    "males": "m",
+    "woman": "f",
+    "women": "f",
+    "girl": "f",
+    "girls": "f",
+    "female": "f",
+    "females": "f",
+    "transgender": "trans",
+    "transgenderwomen": "trans",
+    "transgendermen": "trans",
+    "transgenderwoman": "trans",
+    "transgenderman": "trans",
+    "transwomen": "trans",
+    "transmen": "trans",
+    "africanamerican": "black",
+    "hispanic": "latino",
+    "latina": "latino",
 }
 """Groups that BBQ's files name in several ways, letters and digits only, in lower case."""
 UNRESOLVED = ("drop", "error", "keep")
 
 
 def read_bbq(
-    path: str | os.PathLike | Iterable[str | os.PathLike], *, aliases: Mapping[str, str] | None = None,
-    dataset: str = "", unresolved: str = "keep",
+    path: str | os.PathLike | Iterable[str | os.PathLike],
+    *,
+    aliases: Mapping[str, str] | None = None,
+    dataset: str = "",
+    unresolved: str = "keep",
 ) -> pd.DataFrame:
     """Read BBQ-style JSON lines as a table of prompts.
 
@@ -140,9 +168,13 @@ def bbq_line(row: dict) -> dict:
         "source": row["source"],
     }
     return {
-        "example_id": row["example_id"], "question_index": row["template"], "question_polarity": row["polarity"],
-        "context_condition": row["condition"], "category": row["category"].capitalize(),
-        "answer_info": str(answer_info), "additional_metadata": str(metadata),
+        "example_id": row["example_id"],
+        "question_index": row["template"],
+        "question_polarity": row["polarity"],
+        "context_condition": row["condition"],
+        "category": row["category"].capitalize(),
+        "answer_info": str(answer_info),
+        "additional_metadata": str(metadata),
         **{key: row[key] for key in ("context", "question", "ans0", "ans1", "ans2", "label")},
     }
 
@@ -211,7 +243,9 @@ def _rows(file: Path, aliases: Mapping[str, str]) -> list[dict]:
                     rows.append(_row(_json(line, file, number), aliases, f"{file.name}, line {number}"))
     except UnicodeDecodeError as error:
         raise BadTable(
-            "the file is not UTF-8", where=file.name, expected="UTF-8 text",
+            "the file is not UTF-8",
+            where=file.name,
+            expected="UTF-8 text",
             got=f"byte 0x{error.object[error.start]:02x}",
         ) from error
     return rows
@@ -222,8 +256,13 @@ def _json(line: str, file: Path, number: int) -> dict:
     try:
         record = json.loads(line)
     except json.JSONDecodeError as error:
-        raise BadTable("a line is not JSON", where=where, expected="one prompt", got=f"{line[:60]!r} ({error.msg})",
-                       todo="one JSON object a line; a JSON array must be split") from error
+        raise BadTable(
+            "a line is not JSON",
+            where=where,
+            expected="one prompt",
+            got=f"{line[:60]!r} ({error.msg})",
+            todo="one JSON object a line; a JSON array must be split",
+        ) from error
     if not isinstance(record, dict):
         raise BadTable("a line is no prompt", where=where, expected="a JSON object", got=type(record).__name__)
     missing = [key for key in REQUIRED if key not in record]
@@ -246,19 +285,29 @@ def _row(record: dict, aliases: Mapping[str, str], where: str) -> dict:
     unknown_at = [i for i in OPTIONS if roles[i] == "unknown"]
     return {
         "category": str(record.get("category", "")).strip().lower().replace(" ", "_"),
-        "template": str(record["question_index"]), "polarity": polarity, "condition": condition, "label": label,
-        "context": str(record["context"]), "question": str(record["question"]),
+        "template": str(record["question_index"]),
+        "polarity": polarity,
+        "condition": condition,
+        "label": label,
+        "context": str(record["context"]),
+        "question": str(record["question"]),
         **{f"ans{i}": answer for i, answer in enumerate(answers)},
         **{f"role{i}": one for i, one in enumerate(roles)},
         **{f"person{i}": text for i, (text, _) in enumerate(infos)},
         **{f"info{i}": group for i, (_, group) in enumerate(infos)},
         "order": "".join(one[:1] for one in roles) if all(roles) else "",
-        "name1": infos[people[0]][0], "name2": infos[people[1]][0] if len(people) > 1 else "",
-        "group1": infos[people[0]][1], "group2": infos[people[1]][1] if len(people) > 1 else "",
-        "unknown": answers[unknown_at[0]] if unknown_at else "", "stereotyped_groups": ", ".join(stereotyped),
-        "subcategory": _given(metadata, "subcategory"), "version": _given(metadata, "version"),
-        "source": str(metadata.get("source", "")), "example_id": record.get("example_id", ""),
-        "social_value": str(record.get("relevant_social_value", "")), "flags": flag,
+        "name1": infos[people[0]][0],
+        "name2": infos[people[1]][0] if len(people) > 1 else "",
+        "group1": infos[people[0]][1],
+        "group2": infos[people[1]][1] if len(people) > 1 else "",
+        "unknown": answers[unknown_at[0]] if unknown_at else "",
+        "stereotyped_groups": ", ".join(stereotyped),
+        "subcategory": _given(metadata, "subcategory"),
+        "version": _given(metadata, "version"),
+        "source": str(metadata.get("source", "")),
+        "example_id": record.get("example_id", ""),
+        "social_value": str(record.get("relevant_social_value", "")),
+        "flags": flag,
     }
 
 
@@ -378,8 +427,9 @@ def _treat(table: pd.DataFrame, unresolved: str) -> pd.DataFrame:
         first = table[open_ones].iloc[0]
         raise BadTable(
             f"{int(open_ones.sum())} of {len(table)} prompts do not tell which option is biased",
-            where=f"prompt {first['prompt_id']}, template {first['template']}", expected="one option of the "
-            f"stereotyped groups ({first['stereotyped_groups']})", got=first["flags"],
+            where=f"prompt {first['prompt_id']}, template {first['template']}",
+            expected=f"one option of the stereotyped groups ({first['stereotyped_groups']})",
+            got=first["flags"],
             todo="give aliases for the groups, or read with unresolved='drop'",
         )
     return table[~open_ones].reset_index(drop=True) if unresolved == "drop" else table

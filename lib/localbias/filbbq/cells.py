@@ -30,7 +30,8 @@ def read_csv(file: Path, required: tuple[str, ...]) -> list[tuple[int, dict[str,
     doubled = sorted({column for column in header if column and header.count(column) > 1})
     if missing or doubled:
         raise BadTable(
-            "columns missing" if missing else "columns doubled", where=f"{file.name}, row 1",
+            "columns missing" if missing else "columns doubled",
+            where=f"{file.name}, row 1",
             expected=", ".join(missing) if missing else "each column once",
             got=", ".join(header)[:300] if missing else ", ".join(doubled),
         )
@@ -40,8 +41,11 @@ def read_csv(file: Path, required: tuple[str, ...]) -> list[tuple[int, dict[str,
             continue
         if len(record) != len(header):
             raise BadTable(
-                "a row does not fit the header", where=f"{file.name}, row {number}",
-                expected=f"{len(header)} cells", got=f"{len(record)}", todo="quote cells that contain commas",
+                "a row does not fit the header",
+                where=f"{file.name}, row {number}",
+                expected=f"{len(header)} cells",
+                got=f"{len(record)}",
+                todo="quote cells that contain commas",
             )
         rows.append((number, dict(zip(header, record, strict=True))))
     return rows
@@ -56,7 +60,9 @@ def raise_problems(problems: list[tuple[int, str, str, str]], file: str) -> None
     more = f" and {len(problems) - 10} more" if len(problems) > 10 else ""
     raise BadTable(
         f"{len(problems)} cell{'s' * (len(problems) > 1)} cannot be used",
-        where=f"{file}, row {row}, column {column}", expected=expected, got=got,
+        where=f"{file}, row {row}, column {column}",
+        expected=expected,
+        got=got,
         todo="mend the cell" + (f"; also {others}{more}" if others else ""),
     )
 
@@ -117,16 +123,28 @@ def truth(text: str) -> bool:
 def _records(file: Path) -> list[list[str]]:
     size = file.stat().st_size
     if size > LARGEST_FILE:
-        raise BadTable("the file is too large for templates", where=file.name,
-                       expected=f"at most {LARGEST_FILE} bytes", got=f"{size}")
+        raise BadTable(
+            "the file is too large for templates",
+            where=file.name,
+            expected=f"at most {LARGEST_FILE} bytes",
+            got=f"{size}",
+        )
     try:
         with open(file, encoding="utf-8-sig", newline="") as handle:
             return list(csv.reader(handle, strict=True))
     except UnicodeDecodeError as error:
         raise BadTable(
-            "the file is not UTF-8", where=f"{file.name}, byte {error.start}", expected="UTF-8 text",
-            got=f"byte 0x{error.object[error.start]:02x}", todo="save it as CSV UTF-8",
+            "the file is not UTF-8",
+            where=f"{file.name}, byte {error.start}",
+            expected="UTF-8 text",
+            got=f"byte 0x{error.object[error.start]:02x}",
+            todo="save it as CSV UTF-8",
         ) from error
     except csv.Error as error:
-        raise BadTable("the file is not CSV", where=file.name, expected="comma-separated text", got=str(error),
-                       todo="close quotes; save it as CSV UTF-8") from error
+        raise BadTable(
+            "the file is not CSV",
+            where=file.name,
+            expected="comma-separated text",
+            got=str(error),
+            todo="close quotes; save it as CSV UTF-8",
+        ) from error

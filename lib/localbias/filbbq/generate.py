@@ -35,8 +35,12 @@ def sample_token(logits: np.ndarray, u: np.ndarray, temperature: float, top_p: f
     [0, 1, 2]
     """
     if not np.isfinite(logits.max(axis=1)).all() or np.isnan(logits).any():
-        raise BadValues("the model gave logits that are no numbers", expected="finite values", got="NaN or infinity",
-                        todo="check the weights, or load the model in float32")
+        raise BadValues(
+            "the model gave logits that are no numbers",
+            expected="finite values",
+            got="NaN or infinity",
+            todo="check the weights, or load the model in float32",
+        )
     if temperature == 0:
         return logits.argmax(axis=1)
     p = logits.astype(float) / temperature
@@ -74,8 +78,10 @@ def generate(
         for i, token in zip(alive, drawn, strict=True):
             if token not in ends:
                 written[i].append(int(token))
-        going = np.array([t not in ends and not _line_done(tokenizer, written[i])
-                          for i, t in zip(alive, drawn, strict=True)], dtype=bool)
+        going = np.array(
+            [t not in ends and not _line_done(tokenizer, written[i]) for i, t in zip(alive, drawn, strict=True)],
+            dtype=bool,
+        )
         alive, drawn = alive[going], drawn[going]
         if not len(alive) or step + 1 == uniforms.shape[1]:
             break
@@ -97,8 +103,17 @@ def _line_done(tokenizer, tokens) -> bool:
 
 
 def job(
-    tokenizer, model, texts, prompt_ids, options, permutations, cue="auto", seeds: int = 10, temperature: float = 1.0,
-    top_p: float = 1.0, max_new_tokens: int = MAX_NEW_TOKENS,
+    tokenizer,
+    model,
+    texts,
+    prompt_ids,
+    options,
+    permutations,
+    cue="auto",
+    seeds: int = 10,
+    temperature: float = 1.0,
+    top_p: float = 1.0,
+    max_new_tokens: int = MAX_NEW_TOKENS,
 ) -> Job:
     """The job of protocol ``generate``: shares of the parsed answers, and the answers themselves.
 
@@ -106,20 +121,29 @@ def job(
     answer of every seed (−1: not parsed); ``written`` what was written; ``reasons`` how it was read.
     """
     shown, special = protocols.model_texts(tokenizer, texts, cue)
-    sequences = protocols.token_ids(tokenizer, shown, special, context_limit(model, tokenizer), prompt_ids,
-                                    room=max_new_tokens)
+    sequences = protocols.token_ids(
+        tokenizer, shown, special, context_limit(model, tokenizer), prompt_ids, room=max_new_tokens
+    )
     parts = [part for batch in by_length(sequences) for part in np.array_split(batch, max(1, len(batch) // 8))]
     asked = [(int(i), int(p)) for i, p in zip(prompt_ids, permutations, strict=True)]
 
     def one(row: int) -> dict:
-        uniforms = np.stack([np.random.default_rng([seed, *asked[row]]).random(max_new_tokens)
-                             for seed in range(seeds)])
+        uniforms = np.stack(
+            [np.random.default_rng([seed, *asked[row]]).random(max_new_tokens) for seed in range(seeds)]
+        )
         written = generate(tokenizer, model, sequences[row], uniforms, temperature, top_p)
         parsed = [parse(text, options[row]) for text in written]
         drawn = np.array([p.answer for p in parsed])
         shares = {f"p{k}": float((drawn == k).mean()) for k in range(3)}
-        return {"row": row, **shares, "p_neither": float((drawn < 0).mean()), "drawn": drawn.tolist(),
-                "written": written, "reasons": [p.reason for p in parsed], "n_tokens": len(sequences[row])}
+        return {
+            "row": row,
+            **shares,
+            "p_neither": float((drawn < 0).mean()),
+            "drawn": drawn.tolist(),
+            "written": written,
+            "reasons": [p.reason for p in parsed],
+            "n_tokens": len(sequences[row]),
+        }
 
     return Job(parts, lambda part: pd.DataFrame([one(int(row)) for row in parts[part]]), {"reuse": True})
 

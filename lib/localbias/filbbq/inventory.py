@@ -41,8 +41,10 @@ def table2(dataset: str = "auto", rules: str = "filbbq-2026", prompts: pd.DataFr
     rows = []
     for category in [*categories("all"), "all"]:
         for origin in ("translated", "new", "all"):
-            rows.append({"category": category, "origin": origin}
-                        | _counts(_only(templates, category, origin), _only(prompts, category, origin)))
+            rows.append(
+                {"category": category, "origin": origin}
+                | _counts(_only(templates, category, origin), _only(prompts, category, origin))
+            )
     table = pd.DataFrame(rows)
     return table[table["template_rows"] > 0].reset_index(drop=True)
 
@@ -88,11 +90,18 @@ def sample(prompts: pd.DataFrame, n: int, seed: int = 0) -> pd.DataFrame:
     >>> len(small) <= 64, small.groupby("pair")["polarity"].value_counts().unique().tolist()
     (True, [4])
     """
-    pairs = prompts.groupby("pair", sort=False).agg(
-        category=("category", "first"), template=("template", "first"), size=("prompt_id", "size")).reset_index()
+    pairs = (
+        prompts.groupby("pair", sort=False)
+        .agg(category=("category", "first"), template=("template", "first"), size=("prompt_id", "size"))
+        .reset_index()
+    )
     if pairs.empty or n < pairs["size"].min():
-        raise BadValues("the sample is too small", expected="room for one pair of blocks at least", got=f"n={n}",
-                        todo="ask for 8 prompts or more")
+        raise BadValues(
+            "the sample is too small",
+            expected="room for one pair of blocks at least",
+            got=f"n={n}",
+            todo="ask for 8 prompts or more",
+        )
     pairs["round"] = pairs.groupby(["category", "template"], sort=False).cumcount()
     order = []
     for (category, template), mine in pairs.groupby(["category", "template"], sort=False):
@@ -139,14 +148,22 @@ def invariants(prompts: pd.DataFrame) -> pd.DataFrame:
         ("one biased, one counter-biased, one unknown option", ~each.all(axis=1)),
         ("three different options", (alike[:, 1:] == alike[:, :-1]).any(axis=1)),
         ("unknown is right exactly in ambiguous contexts", (right == "unknown") != (prompts["condition"] == "ambig")),
-        ("no slot is left unfilled",
-         prompts[["context", "question", "ans0", "ans1", "ans2"]].apply(lambda c: c.str.contains(r"[{}]")).any(axis=1)),
-        ("a block is one negative and one non-negative question in two contexts",
-         shape.groupby(prompts["block"]).nunique().ne(4) | prompts.groupby("block").size().ne(4)),
+        (
+            "no slot is left unfilled",
+            prompts[["context", "question", "ans0", "ans1", "ans2"]]
+            .apply(lambda c: c.str.contains(r"[{}]"))
+            .any(axis=1),
+        ),
+        (
+            "a block is one negative and one non-negative question in two contexts",
+            shape.groupby(prompts["block"]).nunique().ne(4) | prompts.groupby("block").size().ne(4),
+        ),
         ("options stay in place within a block", options.groupby(prompts["block"]).nunique().ne(1).any(axis=1)),
         ("an answerer who does not read the question scores 0 in every block and context", _blind(prompts)),
-        *((f"always {letter}: as many biased as counter-biased answers", tilt.ne(0))
-          for letter, tilt in zip("ABC", letters, strict=True)),
+        *(
+            (f"always {letter}: as many biased as counter-biased answers", tilt.ne(0))
+            for letter, tilt in zip("ABC", letters, strict=True)
+        ),
     ]
     return pd.DataFrame(
         [(name, len(broken), int(broken.sum())) for name, broken in checks],
@@ -176,9 +193,13 @@ def _counts(templates: pd.DataFrame, prompts: pd.DataFrame) -> dict:
     ids = templates[["category", "id"]].drop_duplicates()
     sizes = prompts.groupby(["category", "template"]).size()
     return {
-        "template_rows": len(templates), "templates": len(ids), "with_prompts": len(sizes),
-        "without_prompts": len(ids) - len(sizes), "prompts": len(prompts),
-        "fewest": int(sizes.min()) if len(sizes) else 0, "most": int(sizes.max()) if len(sizes) else 0,
+        "template_rows": len(templates),
+        "templates": len(ids),
+        "with_prompts": len(sizes),
+        "without_prompts": len(ids) - len(sizes),
+        "prompts": len(prompts),
+        "fewest": int(sizes.min()) if len(sizes) else 0,
+        "most": int(sizes.max()) if len(sizes) else 0,
     }
 
 

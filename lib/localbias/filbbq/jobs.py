@@ -88,11 +88,13 @@ class _Tree:
     def logits(self, bundle, counts) -> list[torch.Tensor]:
         """For each member, the logits at its last ``counts[k]`` positions but those after the end."""
         if not self.reuse:
-            return [tree.plain_logits(self.model, self.sequences[m], range(len(p) - n, len(p)))
-                    for m, p, n in zip(bundle.members, bundle.paths, counts, strict=True)]
-        wanted = np.unique(np.concatenate([p[len(p) - n:] for p, n in zip(bundle.paths, counts, strict=True)]))
+            return [
+                tree.plain_logits(self.model, self.sequences[m], range(len(p) - n, len(p)))
+                for m, p, n in zip(bundle.members, bundle.paths, counts, strict=True)
+            ]
+        wanted = np.unique(np.concatenate([p[len(p) - n :] for p, n in zip(bundle.paths, counts, strict=True)]))
         logits = tree.node_logits(self.model, bundle, wanted)
-        return [logits[np.searchsorted(wanted, p[len(p) - n:])] for p, n in zip(bundle.paths, counts, strict=True)]
+        return [logits[np.searchsorted(wanted, p[len(p) - n :])] for p, n in zip(bundle.paths, counts, strict=True)]
 
 
 def next_token(tokenizer, model, texts, prompt_ids, cue="auto", budget=tree.BUDGET, reuse=True) -> Job:
@@ -119,16 +121,20 @@ def next_token(tokenizer, model, texts, prompt_ids, cue="auto", budget=tree.BUDG
 
 def _option_ids(tokenizer, shown, options, special, join) -> list[list[int]]:
     """Tokens of prompt plus option; the option's are those after the last token both share."""
-    return tokenizer([text + join + option for text, option in zip(shown, options, strict=True)],
-                     add_special_tokens=special)["input_ids"]
+    return tokenizer(
+        [text + join + option for text, option in zip(shown, options, strict=True)], add_special_tokens=special
+    )["input_ids"]
 
 
 def _choice(logp: np.ndarray, lengths: np.ndarray) -> dict[str, np.ndarray]:
     """Columns for a forced choice among options by mean log-probability per token; (n, 3) arrays in."""
     if not np.isfinite(logp).all():
-        raise BadValues("the model gave log-probabilities that are no numbers", expected="finite values",
-                        got=f"NaN or infinity for {int((~np.isfinite(logp)).any(axis=1).sum())} prompts",
-                        todo="check the weights, or load the model in float32")
+        raise BadValues(
+            "the model gave log-probabilities that are no numbers",
+            expected="finite values",
+            got=f"NaN or infinity for {int((~np.isfinite(logp)).any(axis=1).sum())} prompts",
+            todo="check the weights, or load the model in float32",
+        )
     mean = logp / lengths
     p = np.exp(mean - mean.max(axis=1, keepdims=True))
     p /= p.sum(axis=1, keepdims=True)
@@ -189,8 +195,12 @@ def _masked_logits(model, batch: list[list[int]], at: list[int], pad: int) -> to
 
 def _mask_id(tokenizer) -> int:
     if tokenizer.mask_token_id is None:
-        raise ModelUnavailable("the model has no mask token", expected="a masked language model",
-                               got=type(tokenizer).__name__, todo="use protocol='next-token' with causal models")
+        raise ModelUnavailable(
+            "the model has no mask token",
+            expected="a masked language model",
+            got=type(tokenizer).__name__,
+            todo="use protocol='next-token' with causal models",
+        )
     return tokenizer.mask_token_id
 
 

@@ -69,8 +69,11 @@ def steps(by_role: np.ndarray, condition: str) -> Steps:
         raise BadValues("no probabilities to work on", expected="(n ≥ 1, 4)", got=str(by_role.shape))
     off = np.abs(by_role.sum(axis=1) - 1)
     if not np.isfinite(by_role).all() or (by_role < -1e-9).any() or (off > 1e-6).any():
-        raise BadValues("not probabilities", expected="non-negative rows that sum to 1",
-                        got=f"row {int(np.nanargmax(off))}: {by_role[int(np.nanargmax(off))]}")
+        raise BadValues(
+            "not probabilities",
+            expected="non-negative rows that sum to 1",
+            got=f"row {int(np.nanargmax(off))}: {by_role[int(np.nanargmax(off))]}",
+        )
     b, c, u, none = by_role.T
     return Steps(b, c, u, none) if condition == "ambig" else Steps(b, c, np.zeros_like(u), u + none)
 
@@ -188,5 +191,6 @@ def _normal_law(m: Moments) -> pd.DataFrame:
         density = (np.abs(value - m.mean) == np.abs(value - m.mean).min()).astype(float)
     else:
         density = np.exp(-0.5 * ((value - m.mean) / m.sd) ** 2)
-    return pd.DataFrame({"value": value, "probability": density / density.sum() * (1 - m.p_undefined),
-                         "method": "normal"})
+    return pd.DataFrame(
+        {"value": value, "probability": density / density.sum() * (1 - m.p_undefined), "method": "normal"}
+    )

@@ -68,8 +68,15 @@ def lowest_possible(probabilities: pd.DataFrame, seeds: int = 50, **settings) ->
         one = max(float(np.prod(s.minus + s.none) - np.prod(s.none)), 0.0)
         counted = float((1 - s.none).sum())
         score = float((s.plus - s.minus).sum()) / counted if counted > 0 else np.nan
-        rows.append({"n": len(s.none), "counted": counted, "score": score, "one_run": one,
-                     "any_of_seeds": float(-np.expm1(seeds * np.log1p(-min(one, 1 - 1e-15))))})
+        rows.append(
+            {
+                "n": len(s.none),
+                "counted": counted,
+                "score": score,
+                "one_run": one,
+                "any_of_seeds": float(-np.expm1(seeds * np.log1p(-min(one, 1 - 1e-15)))),
+            }
+        )
     table = pd.concat([keys.drop(columns="level"), pd.DataFrame(rows)], axis=1)
     return table.sort_values(["one_run", "template"], ascending=[False, True], ignore_index=True)
 
@@ -91,8 +98,10 @@ def anywhere(lowest: pd.DataFrame, seeds: int = 50) -> pd.DataFrame:
     templates and runs)
     """
     groups = lowest.groupby("condition")
-    return pd.DataFrame({
-        "templates": groups.size(),
-        "any": groups["any_of_seeds"].agg(lambda p: 1 - np.prod(1 - p)),
-        "points": groups["one_run"].sum() * seeds,
-    })
+    return pd.DataFrame(
+        {
+            "templates": groups.size(),
+            "any": groups["any_of_seeds"].agg(lambda p: 1 - np.prod(1 - p)),
+            "points": groups["one_run"].sum() * seeds,
+        }
+    )

@@ -29,12 +29,14 @@ def position_table(probabilities: pd.DataFrame, **settings) -> pd.DataFrame:
         condition, letter, role, probability (mean), n (times the role stood behind the letter)
     """
     p, roles = option_probabilities(probabilities, **settings), role_codes(probabilities)
-    long = pd.DataFrame({
-        "condition": np.repeat(probabilities["condition"].to_numpy(), 3),
-        "letter": np.tile(LETTERS, len(p)),
-        "role": np.array(ROLES)[roles.ravel()],
-        "probability": p[:, :3].ravel(),
-    })
+    long = pd.DataFrame(
+        {
+            "condition": np.repeat(probabilities["condition"].to_numpy(), 3),
+            "letter": np.tile(LETTERS, len(p)),
+            "role": np.array(ROLES)[roles.ravel()],
+            "probability": p[:, :3].ravel(),
+        }
+    )
     groups = long.groupby(["condition", "letter", "role"], as_index=False)
     return groups.agg(probability=("probability", "mean"), n=("probability", "size"))
 
@@ -101,8 +103,13 @@ def order_balance(probabilities: pd.DataFrame, condition: str = "ambig", **setti
     between = table.groupby("order")["d"].transform("mean").var(ddof=0)
     size = int(small["n"].iloc[0])
     return {
-        "before": table.loc[before, "d"].mean(), "after": table.loc[~before, "d"].mean(),
-        "n_before": int(before.sum()), "n_after": int((~before).sum()), "together": table["d"].mean(),
-        "size": size, "templates": len(small), "rms": float(((small["d"] / small["m"]) ** 2).mean() ** 0.5),
+        "before": table.loc[before, "d"].mean(),
+        "after": table.loc[~before, "d"].mean(),
+        "n_before": int(before.sum()),
+        "n_after": int((~before).sum()),
+        "together": table["d"].mean(),
+        "size": size,
+        "templates": len(small),
+        "rms": float(((small["d"] / small["m"]) ** 2).mean() ** 0.5),
         "independent": float((between / size) ** 0.5 / table["m"].mean()),
     }

@@ -44,8 +44,15 @@ from localbias.filbbq.templates import (
 
 RULES = ("filbbq-2026", "repaired")
 UNKNOWN_WORDINGS = (
-    "Di matukoy", "Hindi matukoy", "Di alam", "Hindi alam", "Di masagot", "Hindi masagot",
-    "Hindi kayang sagutin", "Di kayang sagutin", "Kulang sa impormasyon",
+    "Di matukoy",
+    "Hindi matukoy",
+    "Di alam",
+    "Hindi alam",
+    "Di masagot",
+    "Hindi masagot",
+    "Hindi kayang sagutin",
+    "Di kayang sagutin",
+    "Kulang sa impormasyon",
 )
 """The options that mean "unknown", as intended: nine."""
 FUSED_UNKNOWN = "Kulang sa impormasyonDi kayang sagutin"
@@ -55,12 +62,53 @@ BASE_ID = {"sexual_orientation": 0, "gender_identity": 100_000}
 """A category's first ``prompt_id``: ids stay unique when categories are joined."""
 
 COLUMNS = (
-    "prompt_id", "category", "template", "block", "pair", "exchanged", "polarity", "condition", "context", "question",
-    "ans0", "ans1", "ans2", "role0", "role1", "role2", "label", "name1", "name2", "group1", "group2", "wording",
-    "unknown", "order", "stereotyped_groups", "social_value", "source", "dataset", "rules", "seed",
-    "example_id", "origin", "subcategory", "version", "contrast", "person0", "person1", "person2",
-    "info0", "info1", "info2", "flags",
-    "english_context", "english_question", "english_ans0", "english_ans1", "english_ans2",
+    "prompt_id",
+    "category",
+    "template",
+    "block",
+    "pair",
+    "exchanged",
+    "polarity",
+    "condition",
+    "context",
+    "question",
+    "ans0",
+    "ans1",
+    "ans2",
+    "role0",
+    "role1",
+    "role2",
+    "label",
+    "name1",
+    "name2",
+    "group1",
+    "group2",
+    "wording",
+    "unknown",
+    "order",
+    "stereotyped_groups",
+    "social_value",
+    "source",
+    "dataset",
+    "rules",
+    "seed",
+    "example_id",
+    "origin",
+    "subcategory",
+    "version",
+    "contrast",
+    "person0",
+    "person1",
+    "person2",
+    "info0",
+    "info1",
+    "info2",
+    "flags",
+    "english_context",
+    "english_question",
+    "english_ans0",
+    "english_ans1",
+    "english_ans2",
 )
 SHAPE = (("neg", "ambig"), ("neg", "disambig"), ("nonneg", "ambig"), ("nonneg", "disambig"))
 
@@ -201,8 +249,7 @@ def _listed(template: Template, vocabulary: Vocabulary) -> Iterator[Filling]:
     for name1 in first:
         for name2 in second:
             yield Filling(
-                name1, name2,
-                template.info1 or vocabulary.group_of(name1), template.info2 or vocabulary.group_of(name2),
+                name1, name2, template.info1 or vocabulary.group_of(name1), template.info2 or vocabulary.group_of(name2)
             )
 
 
@@ -284,8 +331,9 @@ def block_rows(
     infos = answer_info(answers, people, template, filling, rules)
     shared = _shared(template, filling, draw, block, pair, seed, rules)
     shared |= {f"ans{i}": answers[option] for i, option in enumerate(draw.order)}
-    shared |= {f"english_ans{i}": glosses[option] if text["english_answer_neg"] else ""
-               for i, option in enumerate(draw.order)}
+    shared |= {
+        f"english_ans{i}": glosses[option] if text["english_answer_neg"] else "" for i, option in enumerate(draw.order)
+    }
     shared |= {f"person{i}": infos[option][0] for i, option in enumerate(draw.order)}
     shared |= {f"info{i}": infos[option][1] for i, option in enumerate(draw.order)}
     shared["flags"] = "answer_info gives both people one group" if len(set(infos)) < 3 else ""
@@ -294,25 +342,42 @@ def block_rows(
         roles = [*(role(group, template.groups, polarity) for _, group in people), "unknown"]
         correct = 2 if condition == "ambig" else SHAPE_ANSWER[polarity]
         prompt_id = 4 * block + number
-        rows.append(shared | {
-            "prompt_id": prompt_id, "example_id": prompt_id - BASE_ID[template.category],
-            "polarity": polarity, "condition": condition, "label": draw.order.index(correct),
-            "context": text["ambiguous"].strip() if condition == "ambig"
-            else f"{text['ambiguous'].strip()} {text['disambiguating']}".strip(),
-            "question": text[f"question_{polarity}"].strip(),
-            "english_context": text["english_context"] if condition == "ambig"
-            else f"{text['english_context']} {text['english_disambiguating']}".strip(),
-            "english_question": text[f"english_question_{polarity}"],
-            **{f"role{i}": roles[option] for i, option in enumerate(draw.order)},
-            "order": "".join(roles[option][0] for option in draw.order),
-        })
+        rows.append(
+            shared
+            | {
+                "prompt_id": prompt_id,
+                "example_id": prompt_id - BASE_ID[template.category],
+                "polarity": polarity,
+                "condition": condition,
+                "label": draw.order.index(correct),
+                "context": text["ambiguous"].strip()
+                if condition == "ambig"
+                else f"{text['ambiguous'].strip()} {text['disambiguating']}".strip(),
+                "question": text[f"question_{polarity}"].strip(),
+                "english_context": text["english_context"]
+                if condition == "ambig"
+                else f"{text['english_context']} {text['english_disambiguating']}".strip(),
+                "english_question": text[f"english_question_{polarity}"],
+                **{f"role{i}": roles[option] for i, option in enumerate(draw.order)},
+                "order": "".join(roles[option][0] for option in draw.order),
+            }
+        )
     return rows
 
 
 SHAPE_ANSWER = {"neg": 0, "nonneg": 1}
 TEXTS = (
-    "ambiguous", "disambiguating", "question_neg", "question_nonneg", "answer_neg", "answer_nonneg", "english_context",
-    "english_disambiguating", "english_question_neg", "english_question_nonneg", "english_answer_neg",
+    "ambiguous",
+    "disambiguating",
+    "question_neg",
+    "question_nonneg",
+    "answer_neg",
+    "answer_nonneg",
+    "english_context",
+    "english_disambiguating",
+    "english_question_neg",
+    "english_question_nonneg",
+    "english_answer_neg",
     "english_answer_nonneg",
 )
 
@@ -323,13 +388,26 @@ def _texts(template: Template) -> dict[str, str]:
 
 def _shared(template, filling, draw, block, pair, seed, rules) -> dict:
     return {
-        "category": template.category, "template": template.id, "block": block, "pair": pair,
-        "exchanged": filling.exchanged, "name1": filling.name1, "name2": filling.name2,
-        "group1": filling.group1, "group2": filling.group2, "unknown": draw.unknown,
+        "category": template.category,
+        "template": template.id,
+        "block": block,
+        "pair": pair,
+        "exchanged": filling.exchanged,
+        "name1": filling.name1,
+        "name2": filling.name2,
+        "group1": filling.group1,
+        "group2": filling.group2,
+        "unknown": draw.unknown,
         "wording": "; ".join(f"{slot}={word}" for slot, word in draw.words.items()),
-        "stereotyped_groups": ", ".join(template.groups), "social_value": template.social_value,
-        "source": template.source, "dataset": template.dataset, "rules": rules, "seed": seed,
-        "origin": template.origin, "subcategory": template.subcategory, "version": template.version,
+        "stereotyped_groups": ", ".join(template.groups),
+        "social_value": template.social_value,
+        "source": template.source,
+        "dataset": template.dataset,
+        "rules": rules,
+        "seed": seed,
+        "origin": template.origin,
+        "subcategory": template.subcategory,
+        "version": template.version,
         "contrast": " – ".join(sorted((filling.group1, filling.group2), key=lambda g: g not in template.groups)),
     }
 

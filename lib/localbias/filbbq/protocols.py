@@ -48,8 +48,12 @@ class PromptForm:
     def __post_init__(self):
         used = [value for kind, value in self.pieces if kind == "column"]
         if sorted(used) != sorted(COLUMNS):
-            raise BadTable("a prompt's wording must use each part of the prompt once",
-                           expected=", ".join(COLUMNS), got=", ".join(used) or "none", where=f"wording {self.name!r}")
+            raise BadTable(
+                "a prompt's wording must use each part of the prompt once",
+                expected=", ".join(COLUMNS),
+                got=", ".join(used) or "none",
+                where=f"wording {self.name!r}",
+            )
 
     def render(self, prompts: pd.DataFrame) -> list[str]:
         """The prompt texts, one per row.

@@ -80,8 +80,11 @@ def run(model: str = "gemma-3-270m", folder: str | Path | None = None, out: Path
     out = out or reference_folder()
     about = {
         **probabilities.iloc[0][["model", "revision", "weights", "protocol", "prompt_form", "cue"]].to_dict(),
-        "rules": prompts["rules"].iloc[0], "seed_of_prompts": int(prompts["seed"].iloc[0]), "orders": "published",
-        "prompts": len(prompts), "tokens": int(probabilities["n_tokens"].sum()),
+        "rules": prompts["rules"].iloc[0],
+        "seed_of_prompts": int(prompts["seed"].iloc[0]),
+        "orders": "published",
+        "prompts": len(prompts),
+        "tokens": int(probabilities["n_tokens"].sum()),
         "sha256_prompts": prompts_hash(reorder(prompts), prompt_form()),
         "sha256_probabilities": probabilities_hash(probabilities),
         "sha256_probabilities_of": "prompt_id and p0, p1, p2 rounded to 4 decimals",
@@ -97,10 +100,12 @@ def run(model: str = "gemma-3-270m", folder: str | Path | None = None, out: Path
 def write(probabilities: pd.DataFrame, about: dict, out: Path) -> Path:
     """Write the reference files of a run; returns the JSON's path."""
     stem = _stem(out, about["model"])
-    scores = pd.concat([
-        expected_scores(probabilities, off_option=how).assign(off_option_treated=how)
-        for how in ("renormalise", "unparsed")
-    ])
+    scores = pd.concat(
+        [
+            expected_scores(probabilities, off_option=how).assign(off_option_treated=how)
+            for how in ("renormalise", "unparsed")
+        ]
+    )
     settings = {"off_option": "renormalise"}
     profiles = pd.concat([bias_profile(probabilities, c, **settings) for c in CONDITIONS], ignore_index=True)
     chance = pd.concat([largest_by_chance(probabilities, c, **settings) for c in CONDITIONS])
@@ -141,8 +146,12 @@ def read(model: str = "gemma-3-270m") -> dict:
     """
     stem = _stem(reference_folder(), model)
     if not has_reference(model):
-        raise SourceUnavailable(f"no full run with {model} is kept", expected=f"{stem.name}.json",
-                                where=str(stem.parent), todo="python -m localbias.filbbq.reference --model …")
+        raise SourceUnavailable(
+            f"no full run with {model} is kept",
+            expected=f"{stem.name}.json",
+            where=str(stem.parent),
+            todo="python -m localbias.filbbq.reference --model …",
+        )
     held = {name: pd.read_csv(stem.with_name(f"{stem.name}-{name}.csv")) for name in ("scores", "profile", "chance")}
     held["about"] = json.loads(stem.with_name(stem.name + ".json").read_text(encoding="utf-8"))
     kept = pd.read_parquet(stem.with_name(stem.name + "-probabilities.parquet"))
@@ -169,8 +178,12 @@ def attach_reference(model: str = "gemma-3-270m", prompts: pd.DataFrame | None =
     prompts = reorder(prompts)
     now = prompts_hash(prompts, prompt_form(about["prompt_form"]))
     if now != about["sha256_prompts"]:
-        raise BadTable("the prompts are not those of the kept run", expected=f"sha256 {about['sha256_prompts'][:12]}…",
-                       got=f"{now[:12]}…", todo="run python -m localbias.filbbq.reference again")
+        raise BadTable(
+            "the prompts are not those of the kept run",
+            expected=f"sha256 {about['sha256_prompts'][:12]}…",
+            got=f"{now[:12]}…",
+            todo="run python -m localbias.filbbq.reference again",
+        )
     return prompts.merge(kept, on="prompt_id", validate="one_to_one")
 
 

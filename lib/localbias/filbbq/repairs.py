@@ -47,16 +47,19 @@ def repairs(category: str = "all", dataset: str = "auto", seed: int = 0) -> pd.D
         "blanks": _of(old, templates, _blanks_changed),
         "sentence-case": _of(old, templates, _opens),
     }
-    return pd.DataFrame([
-        (name, *DESCRIPTIONS[name], len(rows[KEY].drop_duplicates()), len(rows)) for name, rows in concerned.items()
-    ], columns=["repair", "quirk", "mended", "templates", "prompts"])
+    return pd.DataFrame(
+        [(name, *DESCRIPTIONS[name], len(rows[KEY].drop_duplicates()), len(rows)) for name, rows in concerned.items()],
+        columns=["repair", "quirk", "mended", "templates", "prompts"],
+    )
 
 
 DESCRIPTIONS = {
     "unknown": ("Two wordings of “unknown” run together in one option", "They are two wordings: nine instead of eight"),
     "subcategory": ("Label templates with a subcategory that no label has yield no prompt", "All labels are used"),
-    "answer-info": ("answer_info looks for names within answers and takes a name for one that contains it",
-                    "The person of the answer's slot"),
+    "answer-info": (
+        "answer_info looks for names within answers and takes a name for one that contains it",
+        "The person of the answer's slot",
+    ),
     "group-names": ("answer_info calls gender groups by their labels, stereotyped_groups by F and M", "F and M"),
     "contained-names": ("Names that are part of one another may meet in a prompt", "They are not drawn together"),
     "fused-slot": ("A slot touches the word before it", "A blank between them"),
@@ -85,10 +88,15 @@ def _of(prompts: pd.DataFrame, templates: list[Template], test) -> pd.DataFrame:
 
 def _blanks_changed(template: Template) -> bool:
     mended = repaired_text(template).texts
-    return any(text != mended[column] and text.replace(" ", "") == mended[column].replace(" ", "")
-               and not re.search(r"\w\{\{", text) for column, text in template.texts.items())
+    return any(
+        text != mended[column]
+        and text.replace(" ", "") == mended[column].replace(" ", "")
+        and not re.search(r"\w\{\{", text)
+        for column, text in template.texts.items()
+    )
 
 
 def _opens(template: Template) -> bool:
     return not template.proper_names and any(
-        re.search(r"(?:^|[.!?]\s)\s*\{\{NAME\d\}\}", text) for text in template.texts.values())
+        re.search(r"(?:^|[.!?]\s)\s*\{\{NAME\d\}\}", text) for text in template.texts.values()
+    )

@@ -64,8 +64,10 @@ def subset_note(chosen: pd.DataFrame, whole: pd.DataFrame) -> str:
     """The banner's sentence on what part of the prompts a page asks."""
     if len(chosen) == len(whole):
         return f"All {len(whole):,} prompts of {_templates(whole)} templates."
-    return (f"A subset: {len(chosen):,} of {len(whole):,} prompts, from {_templates(chosen)} of {_templates(whole)} "
-            "templates (parameters n_prompts, n_templates).")
+    return (
+        f"A subset: {len(chosen):,} of {len(whole):,} prompts, from {_templates(chosen)} of {_templates(whole)} "
+        "templates (parameters n_prompts, n_templates)."
+    )
 
 
 def source_words(prompts: pd.DataFrame) -> str:
@@ -115,8 +117,11 @@ def stereotypes(expected: pd.DataFrame, wanted="auto", n: int = 3) -> pd.DataFra
         names = [wanted] if isinstance(wanted, str) else list(wanted)
         chosen = rows[rows["template"].isin(names)]
         if missing := set(names) - set(chosen["template"]):
-            raise BadValues("no such template among the prompts asked", got=", ".join(sorted(missing)),
-                            expected=", ".join(sorted(rows["template"])))
+            raise BadValues(
+                "no such template among the prompts asked",
+                got=", ".join(sorted(missing)),
+                expected=", ".join(sorted(rows["template"])),
+            )
         return chosen[["category", "template"]].reset_index(drop=True)
     rows = rows.assign(size=rows["expectation"].abs()).sort_values(["size", "template"], ascending=[False, True])
     return rows.groupby("category").head(n).sort_values("category", kind="stable")[["category", "template"]]
@@ -160,8 +165,13 @@ def off_option(probabilities: pd.DataFrame) -> pd.DataFrame:
     )
     groups = table.groupby(["model", "category", "template", "condition"], as_index=False)
     return groups.agg(
-        prompts=("A", "size"), A=("A", "mean"), B=("B", "mean"), C=("C", "mean"), off_option=("off_option", "mean"),
-        least=("off_option", "min"), most=("off_option", "max"),
+        prompts=("A", "size"),
+        A=("A", "mean"),
+        B=("B", "mean"),
+        C=("C", "mean"),
+        off_option=("off_option", "mean"),
+        least=("off_option", "min"),
+        most=("off_option", "max"),
     )
 
 
@@ -170,9 +180,15 @@ def off_option_facts(probabilities: pd.DataFrame) -> dict:
     p = check_probabilities(probabilities)
     worst = off_option(probabilities).nlargest(1, "off_option").iloc[0]
     return {
-        "on": 1 - p[:, 3].mean(), "off": p[:, 3].mean(), "low": p[:, 3].min(), "high": p[:, 3].max(),
+        "on": 1 - p[:, 3].mean(),
+        "off": p[:, 3].mean(),
+        "low": p[:, 3].min(),
+        "high": p[:, 3].max(),
         "letter_a": p[:, 0].mean(),
-        "letter_b": p[:, 1].mean(), "letter_c": p[:, 2].mean(), "n": len(p), "worst": worst["template"],
+        "letter_b": p[:, 1].mean(),
+        "letter_c": p[:, 2].mean(),
+        "n": len(p),
+        "worst": worst["template"],
         "worst_off": worst["off_option"],
     }
 
@@ -182,8 +198,11 @@ def written_facts(written: pd.DataFrame) -> dict:
     n, begins, parsed = len(written), written["begins"].astype(bool), written["answer"].astype(float) >= 0
     reasons = written.loc[~parsed, "reason"].value_counts()
     return {
-        "n": n, "prompts": written["prompt_id"].nunique(), "parsed": parsed.mean() if n else np.nan,
-        "begins": int(begins.sum()), "kept": f"{parsed[begins].mean():.0%}" if begins.any() else "none",
+        "n": n,
+        "prompts": written["prompt_id"].nunique(),
+        "parsed": parsed.mean() if n else np.nan,
+        "begins": int(begins.sum()),
+        "kept": f"{parsed[begins].mean():.0%}" if begins.any() else "none",
         "by_text": int((written["reason"] == "text").sum()),
         "reasons": ", ".join(f"{r}: {k}" for r, k in reasons.items()) or "none",
     }
@@ -195,8 +214,11 @@ def spread_facts(expected: pd.DataFrame) -> dict:
     for condition, name in SHORT.items():
         rows = expected[expected["condition"] == condition]
         overall = rows.query("level == 'overall'").iloc[0]
-        facts |= {f"s_{name}": overall["expectation"], f"sd_{name}": overall["sd"],
-                  f"template_sd_{name}": float(rows.query("level == 'template'")["sd"].median())}
+        facts |= {
+            f"s_{name}": overall["expectation"],
+            f"sd_{name}": overall["sd"],
+            f"template_sd_{name}": float(rows.query("level == 'template'")["sd"].median()),
+        }
     return facts
 
 
@@ -208,10 +230,12 @@ def seed_facts(expected: pd.DataFrame, summary: pd.DataFrame, wanted_error: floa
         drawn = summary[summary["condition"] == condition]
         mine = drawn[drawn["level"] == "overall"].iloc[0]
         facts |= {
-            f"drawn_{name}": mine["mean_defined"], f"pooled_{name}": mine["pooled"],
+            f"drawn_{name}": mine["mean_defined"],
+            f"pooled_{name}": mine["pooled"],
             f"seeds_overall_{name}": float(seeds_needed(facts[f"sd_{name}"], wanted_error)),
             f"seeds_template_{name}": float(seeds_needed(facts[f"template_sd_{name}"], wanted_error)),
-            f"largest_sd_{name}": templates["sd"].max(), f"undefined_{name}": int(mine["n_undefined"]),
+            f"largest_sd_{name}": templates["sd"].max(),
+            f"undefined_{name}": int(mine["n_undefined"]),
             f"template_undefined_{name}": int(drawn.loc[drawn["level"] == "template", "n_undefined"].sum()),
         }
     return facts | {"wanted_error": wanted_error, "seeds": int(summary["seeds"].iloc[0])}
@@ -222,8 +246,11 @@ def sweep_facts(temperatures: pd.DataFrame, top_ps: pd.DataFrame) -> dict:
     by_temperature = temperatures[temperatures["condition"] == "ambig"].set_index("temperature")["sd"]
     by_top_p = top_ps[top_ps["condition"] == "ambig"].dropna(subset="unparsed").set_index("top_p")["unparsed"]
     return {
-        "cold": by_temperature.get(0.1, np.nan), "hot": by_temperature.get(1.5, np.nan),
-        "top_p": by_top_p.index.min(), "parsed": 1 - by_top_p.iloc[0], "all_parsed": 1 - by_top_p.get(1.0, np.nan),
+        "cold": by_temperature.get(0.1, np.nan),
+        "hot": by_temperature.get(1.5, np.nan),
+        "top_p": by_top_p.index.min(),
+        "parsed": 1 - by_top_p.iloc[0],
+        "all_parsed": 1 - by_top_p.get(1.0, np.nan),
     }
 
 
@@ -239,16 +266,27 @@ def profile_facts(profile: pd.DataFrame, alpha: float = 0.05, draws: int = 2000)
     off_zero = ((defined["ci_low"] > 0) | (defined["ci_high"] < 0)) & ~small
     top = defined.iloc[0]
     return {
-        "templates": len(defined), "single": int((defined["pairs"] == 1).sum()), "small_p": int(small.sum()),
-        "within_reach": int((level > 0).sum()), "by_chance": level.sum(), "survive": int(defined["survives"].sum()),
+        "templates": len(defined),
+        "single": int((defined["pairs"] == 1).sum()),
+        "small_p": int(small.sum()),
+        "within_reach": int((level > 0).sum()),
+        "by_chance": level.sum(),
+        "survive": int(defined["survives"].sum()),
         "least_p": float(min(defined["pairs"].map(_least_p), default=np.nan)),
         "most_pairs": int(defined["pairs"].max()),
-        "off_zero": int(off_zero.sum()), "intervals": _intervals(defined["pairs"], int(off_zero.sum()), alpha),
+        "off_zero": int(off_zero.sum()),
+        "intervals": _intervals(defined["pairs"], int(off_zero.sum()), alpha),
         "alpha": alpha,
         "survivors": ", ".join(defined.loc[defined["survives"], "template"].head(5)) or "none",
-        "top": top["template"], "top_score": top["score"], "top_low": top["ci_low"], "top_high": top["ci_high"],
-        "top_shrunken": top["shrunken"], "top_pairs": int(top["pairs"]), "top_q": top["q_value"],
-        "mean_size": defined["score"].abs().mean(), "mean_shrunken": defined["shrunken"].abs().mean(),
+        "top": top["template"],
+        "top_score": top["score"],
+        "top_low": top["ci_low"],
+        "top_high": top["ci_high"],
+        "top_shrunken": top["shrunken"],
+        "top_pairs": int(top["pairs"]),
+        "top_q": top["q_value"],
+        "mean_size": defined["score"].abs().mean(),
+        "mean_shrunken": defined["shrunken"].abs().mean(),
     }
 
 
@@ -258,8 +296,10 @@ def _intervals(pairs, off_zero, alpha):
     if several.empty:
         return "A single pair of prompts has no interval."
     numbers = " to ".join(dict.fromkeys(str(n) for n in (several.min(), several.max())))
-    return (f"Intervals come from bootstrapping a template's pairs ({numbers}) and are rough where these are few: "
-            f"{off_zero} leave out 0 although p > {alpha:.2f}.")
+    return (
+        f"Intervals come from bootstrapping a template's pairs ({numbers}) and are rough where these are few: "
+        f"{off_zero} leave out 0 although p > {alpha:.2f}."
+    )
 
 
 def _least_p(pairs):
@@ -275,13 +315,22 @@ def estimable(shares: pd.DataFrame) -> pd.DataFrame:
 def share_facts(shares: pd.DataFrame) -> dict:
     """The shares of variance by short names, for sentences; NaN from too few levels."""
     shares = shares.assign(share=shares["share"].where(shares["units"] >= FEWEST))
-    names = {"template": "template", "wording and names": "wording", "who is named first": "first",
-             "question polarity": "polarity", "option order": "order", "sampling seed": "seed"}
+    names = {
+        "template": "template",
+        "wording and names": "wording",
+        "who is named first": "first",
+        "question polarity": "polarity",
+        "option order": "order",
+        "sampling seed": "seed",
+    }
     facts = {names[s]: v for s, v in zip(shares["source"], shares["share"], strict=True)}
     units = int(shares.loc[shares["source"] == "template", "units"].iloc[0])
     enough = units >= FEWEST
-    return facts | {"of_templates": f"The {units} templates make up {facts['template']:.0%}." if enough else
-                    f"From {units} template{'s' * (units > 1)} no share of the template can be estimated."}
+    return facts | {
+        "of_templates": f"The {units} templates make up {facts['template']:.0%}."
+        if enough
+        else f"From {units} template{'s' * (units > 1)} no share of the template can be estimated."
+    }
 
 
 def position_facts(effects: pd.DataFrame, by_order: pd.DataFrame) -> dict:
@@ -291,9 +340,15 @@ def position_facts(effects: pd.DataFrame, by_order: pd.DataFrame) -> dict:
     roles = mine[mine["kind"] == "role"].set_index("name")["effect"]
     scores = by_order.query("condition == 'ambig' and level == 'overall'").set_index("order")["expectation"]
     return {
-        "letter": letters.idxmax(), "letter_effect": letters.max(), "role_effect": roles["biased"] - roles["counter"],
-        "low_order": scores.idxmin(), "low_score": scores.min(), "high_order": scores.idxmax(),
-        "high_score": scores.max(), "mean_score": scores.mean(), "orders": len(scores),
+        "letter": letters.idxmax(),
+        "letter_effect": letters.max(),
+        "role_effect": roles["biased"] - roles["counter"],
+        "low_order": scores.idxmin(),
+        "low_score": scores.min(),
+        "high_order": scores.idxmax(),
+        "high_score": scores.max(),
+        "mean_score": scores.mean(),
+        "orders": len(scores),
     }
 
 
@@ -320,8 +375,11 @@ def lowest_facts(lowest: pd.DataFrame, seeds: int) -> dict:
     for condition, name in SHORT.items():
         facts[f"any_{name}"] = odds(every["any"].get(condition, 0.0))
         facts[f"points_{name}"] = every["points"].get(condition, 0.0)
-    return facts | {"runs": facts["templates"] * seeds, "in_small": _in_small(small),
-                    "in_large": _in_large(lowest.drop(small.index), facts["few"])}
+    return facts | {
+        "runs": facts["templates"] * seeds,
+        "in_small": _in_small(small),
+        "in_large": _in_large(lowest.drop(small.index), facts["few"]),
+    }
 
 
 def _in_small(small):
@@ -334,8 +392,10 @@ def _in_small(small):
         if len(p):
             span = " to ".join(dict.fromkeys([odds(p["any_of_seeds"].iloc[0]), odds(p["any_of_seeds"].iloc[-1])]))
             parts.append(f"{score} = −1.00 with probability {span} (highest in {p['template'].iloc[-1]})")
-    return (f"With {sizes} prompts in a context, these show in at least one seed {' and '.join(parts)}, though no "
-            f"expected score of theirs is further from 0 than {small['score'].abs().max():.3f}.")
+    return (
+        f"With {sizes} prompts in a context, these show in at least one seed {' and '.join(parts)}, though no "
+        f"expected score of theirs is further from 0 than {small['score'].abs().max():.3f}."
+    )
 
 
 def _in_large(large, few):
@@ -343,8 +403,10 @@ def _in_large(large, few):
         return ""
     top = large.loc[large["any_of_seeds"].idxmax()]
     which = f"In the other {_templates(large)}" if few else "In these"
-    return (f"{which}, with {large['n'].min()} prompts or more, the highest probability is {odds(top['any_of_seeds'])} "
-            f"({top['template']}).")
+    return (
+        f"{which}, with {large['n'].min()} prompts or more, the highest probability is {odds(top['any_of_seeds'])} "
+        f"({top['template']})."
+    )
 
 
 def lowest_verdict(lowest: pd.DataFrame, seeds: int) -> str:
@@ -353,8 +415,11 @@ def lowest_verdict(lowest: pd.DataFrame, seeds: int) -> str:
     large = lowest.loc[lowest["n"] > most_answers(seeds), "any_of_seeds"].max()
     if p >= 0.5:
         text = "So points at −1.00 are to be expected by chance"
-        return text + (", in the smallest templates. In a larger one, such a point would be a finding."
-                       if large < 0.05 else ", and alone they are no finding.")
+        return text + (
+            ", in the smallest templates. In a larger one, such a point would be a finding."
+            if large < 0.05
+            else ", and alone they are no finding."
+        )
     if p >= 0.05:
         return "So a point at −1.00 may be chance: it is no finding by itself."
     return "So among these templates a point at −1.00 would be a finding; in smaller ones it need not be."
@@ -364,11 +429,15 @@ def sample_prompts(prompts: pd.DataFrame, n: int = 8) -> pd.DataFrame:
     """A few prompts to read: context, question, options, which is right, and the English gloss where there is one."""
     first = prompts.drop_duplicates(["category", "template", "condition", "polarity"])
     spread = first.iloc[np.unique(np.linspace(0, len(first) - 1, n).astype(int))]
-    table = pd.DataFrame({
-        "template": spread["template"], "context": spread["context"], "question": spread["question"],
-        "options": [f"A. {a}  B. {b}  C. {c}" for a, b, c in spread[["ans0", "ans1", "ans2"]].to_numpy()],
-        "right": ["ABC"[k] for k in spread["label"]],
-    })
+    table = pd.DataFrame(
+        {
+            "template": spread["template"],
+            "context": spread["context"],
+            "question": spread["question"],
+            "options": [f"A. {a}  B. {b}  C. {c}" for a, b, c in spread[["ans0", "ans1", "ans2"]].to_numpy()],
+            "right": ["ABC"[k] for k in spread["label"]],
+        }
+    )
     english = [c for c in ("english_context", "english_question") if c in spread]
     if english and (spread[english].fillna("") != "").any(axis=None):
         table["in English"] = spread[english].fillna("").agg(" ".join, axis=1).str.strip()
@@ -397,9 +466,13 @@ def full_run_facts(kept: dict) -> dict:
     rows = scores.query("level == 'template' and condition == 'ambig'")
     return {
         **{k: about[k] for k in ("model", "revision", "prompts", "tokens")},
-        "minutes": about.get("processor_seconds", np.nan) / 60, "hash": about["sha256_probabilities"][:12] + "…",
-        "s_amb": overall.loc["ambig", "expectation"], "s_dis": overall.loc["disambig", "expectation"],
-        "off": overall["off_option"].mean(), "sd": rows["sd"].median(), "sd_fifty": rows["sd"].median() / 50**0.5,
+        "minutes": about.get("processor_seconds", np.nan) / 60,
+        "hash": about["sha256_probabilities"][:12] + "…",
+        "s_amb": overall.loc["ambig", "expectation"],
+        "s_dis": overall.loc["disambig", "expectation"],
+        "off": overall["off_option"].mean(),
+        "sd": rows["sd"].median(),
+        "sd_fifty": rows["sd"].median() / 50**0.5,
         "largest": rows["expectation"].abs().max(),
     }
 
@@ -439,8 +512,14 @@ def beside_paper(printed: pd.DataFrame, prompts: pd.DataFrame, scores: pd.DataFr
     theirs = theirs.assign(here=here)[["table", "row", "column", "printed", "status", "here"]]
     ours = scores[scores["level"].isin(["category", "overall"])]
     rows = [
-        {"table": "Tables 3–5", "row": CATEGORIES[s.category], "column": CONTEXTS[s.condition], "printed": "",
-         "status": "not found", "here": f"{s.expectation:+.3f} (sd of one run {s.sd:.3f})".replace("-", "−")}
+        {
+            "table": "Tables 3–5",
+            "row": CATEGORIES[s.category],
+            "column": CONTEXTS[s.condition],
+            "printed": "",
+            "status": "not found",
+            "here": f"{s.expectation:+.3f} (sd of one run {s.sd:.3f})".replace("-", "−"),
+        }
         for s in ours.itertuples()
     ]
     return pd.concat([theirs, pd.DataFrame(rows)], ignore_index=True)

@@ -18,23 +18,19 @@ from scipy import stats
 from localbias.data import sources
 from localbias.errors import BadTable
 from localbias.filbbq.bbq import bbq_line, to_bbq
-from localbias.filbbq.prompts import (
-    SHAPE,
-    Draw,
-    Filling,
-    block_rows,
-    fill,
-    fillings,
-    prompts_of,
-    unknown_wordings,
-)
+from localbias.filbbq.prompts import SHAPE, Draw, Filling, block_rows, fill, fillings, prompts_of, unknown_wordings
 from localbias.filbbq.templates import Template, read_templates, read_vocabulary
 
 CATEGORY = "sexual_orientation"
 PUBLISHED = "filbbq/data/FilBBQ_Sexual_orientation.jsonl"
 RULES = "filbbq-2026"
 KEYS = (
-    "example_id", "question_index", "question_polarity", "context_condition", "category", "additional_metadata",
+    "example_id",
+    "question_index",
+    "question_polarity",
+    "context_condition",
+    "category",
+    "additional_metadata",
     "question",
 )
 """What chance does not touch: these must agree in every line, in order."""
@@ -71,8 +67,10 @@ def compare_with_published(path: str | Path | None = None) -> pd.DataFrame:
     rows.append(_tally("blocks generated anew, line by line", draws["reproduced"], draws))
     rows.append(_tally("draws that our rules allow", draws["allowed"], draws))
     rows.append(_tally("word variants shared within the pair", _shared_words(draws), draws))
-    rows += [_uniform(draws["order"], 6, "option order"),
-             _uniform(draws["unknown"], len(unknown_wordings(RULES)), "wording of unknown")]
+    rows += [
+        _uniform(draws["order"], 6, "option order"),
+        _uniform(draws["unknown"], len(unknown_wordings(RULES)), "wording of unknown"),
+    ]
     return pd.DataFrame(rows, columns=["check", "compared", "equal", "exact", "detail"])
 
 
@@ -89,17 +87,23 @@ def published_draws(path: str | Path | None = None) -> pd.DataFrame:
     plan = [(t, filling) for t in templates.values() for filling in fillings(t, vocabulary, 0, RULES)]
     rows = []
     for block in range(len(lines) // 4):
-        four = lines[4 * block: 4 * block + 4]
+        four = lines[4 * block : 4 * block + 4]
         known = block < len(plan)
         draw = read_draw(four, *plan[block]) if known else None
         template, filling = plan[block] if known else (None, Filling("", "", "", ""))
-        rows.append({
-            "block": block, "template": four[0]["question_index"], "name1": filling.name1, "name2": filling.name2,
-            "words": "; ".join(f"{slot}={word}" for slot, word in draw.words.items()) if draw else "",
-            "unknown": draw.unknown if draw else "", "order": "".join(map(str, draw.order)) if draw else "",
-            "allowed": draw is not None and draw.unknown in unknown_wordings(RULES),
-            "reproduced": draw is not None and _anew(template, filling, draw, block) == four,
-        })
+        rows.append(
+            {
+                "block": block,
+                "template": four[0]["question_index"],
+                "name1": filling.name1,
+                "name2": filling.name2,
+                "words": "; ".join(f"{slot}={word}" for slot, word in draw.words.items()) if draw else "",
+                "unknown": draw.unknown if draw else "",
+                "order": "".join(map(str, draw.order)) if draw else "",
+                "allowed": draw is not None and draw.unknown in unknown_wordings(RULES),
+                "reproduced": draw is not None and _anew(template, filling, draw, block) == four,
+            }
+        )
     return pd.DataFrame(rows)
 
 
@@ -111,8 +115,10 @@ def read_draw(four: list[dict], template: Template, filling: Filling) -> Draw | 
     """
     for words in product(*template.words.values()):
         draw = Draw(dict(zip(template.words, words, strict=True)), "", (0, 1, 2))
-        text = {field: fill(getattr(template, field), filling, draw)
-                for field in ("ambiguous", "disambiguating", "answer_neg", "answer_nonneg")}
+        text = {
+            field: fill(getattr(template, field), filling, draw)
+            for field in ("ambiguous", "disambiguating", "answer_neg", "answer_nonneg")
+        }
         context = f"{text['ambiguous'].strip()} {text['disambiguating']}".strip()
         options = [four[0][f"ans{i}"] for i in range(3)]
         people = [text["answer_neg"], text["answer_nonneg"]]
@@ -134,8 +140,9 @@ def published_lines(path: str | Path | None = None) -> list[dict]:
     lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
     shapes = [(line.get("question_polarity"), line.get("context_condition")) for line in lines]
     if not lines or shapes != list(SHAPE) * (len(lines) // 4):
-        raise BadTable("the prompts are not in blocks of four", where=file.name, expected=str(SHAPE),
-                       got=str(shapes[:4]))
+        raise BadTable(
+            "the prompts are not in blocks of four", where=file.name, expected=str(SHAPE), got=str(shapes[:4])
+        )
     return lines
 
 
@@ -174,5 +181,10 @@ def _shared_words(draws: pd.DataFrame) -> pd.Series:
 def _uniform(values: pd.Series, possible: int, name: str) -> dict:
     seen = values.value_counts()
     observed = [*seen, *[0] * (possible - len(seen))]
-    return {"check": f"{name} drawn evenly", "compared": possible, "equal": len(seen), "exact": len(seen) == possible,
-            "detail": f"chi-squared p = {stats.chisquare(observed).pvalue:.3f} over {len(values)} blocks"}
+    return {
+        "check": f"{name} drawn evenly",
+        "compared": possible,
+        "equal": len(seen),
+        "exact": len(seen) == possible,
+        "detail": f"chi-squared p = {stats.chisquare(observed).pvalue:.3f} over {len(values)} blocks",
+    }

@@ -55,9 +55,12 @@ def summarise_logits(logits: torch.Tensor, forms: list[tuple[int, ...]]) -> dict
 
     broken = ~torch.isfinite(logits).all(dim=1) & ~(torch.isneginf(logits) | torch.isfinite(logits)).all(dim=1)
     if broken.any():
-        raise BadValues("the model gave logits that are no numbers", expected="finite values",
-                        got=f"NaN or infinity for {int(broken.sum())} of {len(logits)} prompts",
-                        todo="check the weights, or load the model in float32")
+        raise BadValues(
+            "the model gave logits that are no numbers",
+            expected="finite values",
+            got=f"NaN or infinity for {int(broken.sum())} of {len(logits)} prompts",
+            todo="check the weights, or load the model in float32",
+        )
     logp = torch.log_softmax(logits.double(), dim=-1)
     kept: dict[str, np.ndarray] = {}
     rest = logp.clone()
@@ -85,15 +88,23 @@ def check_probabilities(table: pd.DataFrame) -> np.ndarray:
         Columns missing; values that are no probabilities.
     """
     if missing := {"p0", "p1", "p2"} - set(table.columns):
-        raise BadTable("the table has no answer probabilities", expected="columns p0, p1, p2, p_neither",
-                       got=f"without {sorted(missing)}", todo="make it with answer_probabilities")
+        raise BadTable(
+            "the table has no answer probabilities",
+            expected="columns p0, p1, p2, p_neither",
+            got=f"without {sorted(missing)}",
+            todo="make it with answer_probabilities",
+        )
     p = table[["p0", "p1", "p2"]].to_numpy(float)
     total = p.sum(axis=1)
     bad = ~np.isfinite(p).all(axis=1) | (p < 0).any(axis=1) | (total > 1 + 1e-4)
     if bad.any():
         at = int(np.argmax(bad))
-        raise BadValues("not answer probabilities", expected="non-negative, sum at most 1", got=str(p[at]),
-                        where=f"prompt {table.iloc[at].get('prompt_id', at)} (and {int(bad.sum()) - 1} more)")
+        raise BadValues(
+            "not answer probabilities",
+            expected="non-negative, sum at most 1",
+            got=str(p[at]),
+            where=f"prompt {table.iloc[at].get('prompt_id', at)} (and {int(bad.sum()) - 1} more)",
+        )
     p = p / np.maximum(total, 1.0)[:, None]
     return np.column_stack([p, np.maximum(1.0 - p.sum(axis=1), 0.0)])
 
@@ -132,11 +143,15 @@ def option_probabilities(
     [[0.75, 0.25, 0.0, 0.0]]
     """
     if not (temperature == 0 or TEMPERATURES[-1] <= temperature <= TEMPERATURES[0]) or not 0 < top_p <= 1:
-        raise BadValues("sampling settings out of range", got=f"temperature={temperature}, top_p={top_p}",
-                        expected=f"temperature 0 or {TEMPERATURES[-1]} … {TEMPERATURES[0]}, top_p in (0, 1]")
+        raise BadValues(
+            "sampling settings out of range",
+            got=f"temperature={temperature}, top_p={top_p}",
+            expected=f"temperature 0 or {TEMPERATURES[-1]} … {TEMPERATURES[0]}, top_p in (0, 1]",
+        )
     if off_option not in ("unparsed", "renormalise"):
-        raise BadValues("unknown treatment of answers that are no option", expected="unparsed, renormalise",
-                        got=repr(off_option))
+        raise BadValues(
+            "unknown treatment of answers that are no option", expected="unparsed, renormalise", got=repr(off_option)
+        )
     p = check_probabilities(table)
     if (temperature, top_p) != (1.0, 1.0):
         p = _resampled(*_tokens(table, p), temperature, top_p)
@@ -149,8 +164,11 @@ def _renormalised(p, table):
     inside = p[:, :3].sum(axis=1)
     if (inside <= 0).any():
         at = int(np.argmax(inside <= 0))
-        raise BadValues("no option has any probability", where=f"prompt {table.iloc[at].get('prompt_id', at)}",
-                        todo="use off_option='unparsed', or other sampling settings")
+        raise BadValues(
+            "no option has any probability",
+            where=f"prompt {table.iloc[at].get('prompt_id', at)}",
+            todo="use off_option='unparsed', or other sampling settings",
+        )
     return np.column_stack([p[:, :3] / inside[:, None], np.zeros(len(p))])
 
 

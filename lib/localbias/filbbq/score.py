@@ -47,8 +47,12 @@ def role_codes(prompts: pd.DataFrame) -> np.ndarray:
     """
     missing = {*ROLE_COLUMNS, "condition", "label"} - set(prompts.columns)
     if missing:
-        raise BadTable("the table is not one of prompts", expected="columns role0 … role2, condition, label",
-                       got=f"without {sorted(missing)}", todo="make it with generate_prompts or read_bbq")
+        raise BadTable(
+            "the table is not one of prompts",
+            expected="columns role0 … role2, condition, label",
+            got=f"without {sorted(missing)}",
+            todo="make it with generate_prompts or read_bbq",
+        )
     known = {role: code for code, role in enumerate(ROLES)}
     codes = np.stack([prompts[c].map(known).fillna(-1).to_numpy(int) for c in ROLE_COLUMNS], axis=1)
     complete = (np.sort(codes, axis=1) == np.arange(3)).all(axis=1)
@@ -162,13 +166,20 @@ def add_scores(table: pd.DataFrame) -> pd.DataFrame:
 def check_answers(answers: pd.DataFrame) -> np.ndarray:
     """The ``answer`` column as ints: 0, 1, 2, or −1 for one that was not parsed."""
     if "answer" not in answers:
-        raise BadTable("there are no answers in the table", expected="a column answer (0, 1, 2 or -1)",
-                       got=", ".join(map(str, answers.columns)))
+        raise BadTable(
+            "there are no answers in the table",
+            expected="a column answer (0, 1, 2 or -1)",
+            got=", ".join(map(str, answers.columns)),
+        )
     given = pd.to_numeric(answers["answer"], errors="coerce").fillna(-1).to_numpy()
     bad = ~np.isin(given, (-1, 0, 1, 2))
     if bad.any():
-        raise BadTable("an answer is no option", expected="0, 1, 2, or -1 (not parsed)",
-                       got=repr(answers["answer"].iloc[int(np.argmax(bad))]), where=f"row {int(np.argmax(bad))}")
+        raise BadTable(
+            "an answer is no option",
+            expected="0, 1, 2, or -1 (not parsed)",
+            got=repr(answers["answer"].iloc[int(np.argmax(bad))]),
+            where=f"row {int(np.argmax(bad))}",
+        )
     return given.astype(int)
 
 

@@ -19,16 +19,7 @@ import pandas as pd
 from localbias.errors import BadValues
 from localbias.filbbq.moments import Moments, moments, score_distribution
 from localbias.filbbq.sampling import option_probabilities
-from localbias.filbbq.score import (
-    COUNTS,
-    NEITHER,
-    add_scores,
-    ambiguous_score,
-    bias_ratio,
-    grouped,
-    role_codes,
-    tally,
-)
+from localbias.filbbq.score import COUNTS, NEITHER, add_scores, ambiguous_score, bias_ratio, grouped, role_codes, tally
 
 KEYS = ["level", "category", "template", "condition"]
 
@@ -142,18 +133,41 @@ def summarise_seeds(runs: pd.DataFrame) -> pd.DataFrame:
     """
     groups = runs.groupby(KEYS, sort=False, observed=True)
     out = groups.agg(
-        seeds=("seed", "size"), n=("n", "first"), mean_defined=("score", "mean"), sd=("score", "std"),
-        n_defined=("score", "count"), low=("score", "min"), high=("score", "max"), accuracy=("accuracy", "mean"),
+        seeds=("seed", "size"),
+        n=("n", "first"),
+        mean_defined=("score", "mean"),
+        sd=("score", "std"),
+        n_defined=("score", "count"),
+        low=("score", "min"),
+        high=("score", "max"),
+        accuracy=("accuracy", "mean"),
         **{c: (c, "sum") for c in COUNTS},
     ).reset_index()
     ambiguous = out["condition"] == "ambig"
-    out["pooled"] = np.where(ambiguous, ambiguous_score(out["n_biased"], out["n_counter"], out["n_unknown"]),
-                             bias_ratio(out["n_biased"], out["n_counter"]))
+    out["pooled"] = np.where(
+        ambiguous,
+        ambiguous_score(out["n_biased"], out["n_counter"], out["n_unknown"]),
+        bias_ratio(out["n_biased"], out["n_counter"]),
+    )
     out["standard_error"] = out["sd"] / np.sqrt(out["n_defined"].where(out["n_defined"] > 0))
     out["n_undefined"] = out["seeds"] - out["n_defined"]
     out["unparsed"] = out["n_unparsed"] / (out["n"] * out["seeds"])
-    return out[[*KEYS, "seeds", "n", "mean_defined", "sd", "standard_error", "n_undefined", "pooled", "low", "high",
-                "unparsed", "accuracy"]]
+    return out[
+        [
+            *KEYS,
+            "seeds",
+            "n",
+            "mean_defined",
+            "sd",
+            "standard_error",
+            "n_undefined",
+            "pooled",
+            "low",
+            "high",
+            "unparsed",
+            "accuracy",
+        ]
+    ]
 
 
 def expected_scores(
@@ -180,8 +194,9 @@ def expected_scores(
     p = option_probabilities(probabilities, temperature, top_p, off_option)
     roles = by_role(probabilities, p)
     right = p[np.arange(len(p)), probabilities["label"].to_numpy()]
-    return pd.concat([_expected(probabilities, roles, right, raw[:, 3], level, method) for level in levels],
-                     ignore_index=True)
+    return pd.concat(
+        [_expected(probabilities, roles, right, raw[:, 3], level, method) for level in levels], ignore_index=True
+    )
 
 
 def _expected(table, roles, right, off, level, method):
@@ -193,12 +208,19 @@ def _expected(table, roles, right, off, level, method):
         b, c, u, none = roles[mine].sum(axis=0)
         pooled = ambiguous_score(b, c, u) if condition == "ambig" else bias_ratio(b, c)
         parsed = mine.sum() - none
-        rows.append({
-            "n": int(mine.sum()), "expectation": found.mean, "sd": found.sd, "p_undefined": found.p_undefined,
-            "method": found.method, "pooled": float(pooled),
-            "accuracy": right[mine].sum() / parsed if parsed > 0 else np.nan, "off_option": off[mine].mean(),
-            "unparsed": none / mine.sum(),
-        })
+        rows.append(
+            {
+                "n": int(mine.sum()),
+                "expectation": found.mean,
+                "sd": found.sd,
+                "p_undefined": found.p_undefined,
+                "method": found.method,
+                "pooled": float(pooled),
+                "accuracy": right[mine].sum() / parsed if parsed > 0 else np.nan,
+                "off_option": off[mine].mean(),
+                "unparsed": none / mine.sum(),
+            }
+        )
     return pd.concat([keys, pd.DataFrame(rows)], axis=1)
 
 

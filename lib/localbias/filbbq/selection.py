@@ -118,8 +118,10 @@ def shrink(score: np.ndarray, variance: np.ndarray) -> pd.DataFrame:
     score, variance = np.asarray(score, float), np.asarray(variance, float)
     usable = len(score) == len(variance) > 0 and np.isfinite(score).all() and np.isfinite(variance).all()
     if not usable or (variance < 0).any():
-        raise BadValues("estimates to shrink need a finite score and a non-negative variance each",
-                        got=f"{len(score)} scores, {len(variance)} variances")
+        raise BadValues(
+            "estimates to shrink need a finite score and a non-negative variance each",
+            got=f"{len(score)} scores, {len(variance)} variances",
+        )
     variance = np.maximum(variance, 1e-12)
 
     def excess(tau2):
@@ -131,11 +133,13 @@ def shrink(score: np.ndarray, variance: np.ndarray) -> pd.DataFrame:
     w = 1 / (variance + tau2)
     mean = (w * score).sum() / w.sum()
     weight = tau2 / (tau2 + variance)
-    out = pd.DataFrame({
-        "shrunken": mean + weight * (score - mean),
-        "shrunken_sd": np.sqrt(weight * variance + (1 - weight) ** 2 / w.sum()),
-        "weight": weight,
-    })
+    out = pd.DataFrame(
+        {
+            "shrunken": mean + weight * (score - mean),
+            "shrunken_sd": np.sqrt(weight * variance + (1 - weight) ** 2 / w.sum()),
+            "weight": weight,
+        }
+    )
     out.attrs.update(mean=float(mean), tau2=tau2)
     return out
 
@@ -188,11 +192,30 @@ def bias_profile(
     table["q_value"] = stats.false_discovery_control(table["p_value"])
     table["survives"] = table["q_value"] <= alpha
     defined = table["score"].notna()
-    table = table.join(shrink(table.loc[defined, "score"], moderated(table.loc[defined]))
-                       .set_index(table.index[defined])[["shrunken", "shrunken_sd"]])
+    table = table.join(
+        shrink(table.loc[defined, "score"], moderated(table.loc[defined])).set_index(table.index[defined])[
+            ["shrunken", "shrunken_sd"]
+        ]
+    )
     table = table.iloc[np.lexsort((table["template"], table["category"], -table["score"].abs()))]
-    return table[["category", "template", "condition", "pairs", "score", "ci_low", "ci_high", "null_low", "null_high",
-                  "p_value", "q_value", "survives", "shrunken", "shrunken_sd"]].reset_index(drop=True)
+    return table[
+        [
+            "category",
+            "template",
+            "condition",
+            "pairs",
+            "score",
+            "ci_low",
+            "ci_high",
+            "null_low",
+            "null_high",
+            "p_value",
+            "q_value",
+            "survives",
+            "shrunken",
+            "shrunken_sd",
+        ]
+    ].reset_index(drop=True)
 
 
 def moderated(table: pd.DataFrame, prior: int = 4) -> np.ndarray:
@@ -209,8 +232,15 @@ def moderated(table: pd.DataFrame, prior: int = 4) -> np.ndarray:
 
 
 def largest_by_chance(
-    probabilities: pd.DataFrame, condition: str = "ambig", *, ranks: int = 5, seeds: int | None = None,
-    level: float = 0.95, draws: int = 2000, seed: int = 0, **settings,
+    probabilities: pd.DataFrame,
+    condition: str = "ambig",
+    *,
+    ranks: int = 5,
+    seeds: int | None = None,
+    level: float = 0.95,
+    draws: int = 2000,
+    seed: int = 0,
+    **settings,
 ) -> pd.DataFrame:
     """The largest scores beside the largest that an unbiased guesser would show.
 
@@ -225,17 +255,23 @@ def largest_by_chance(
     keys, codes = grouped(sums, "template")
     groups = [sums[codes == k] for k in range(len(keys))]
     score = np.array([g["d"].sum() / g["m"].sum() if g["m"].sum() > 0 else np.nan for g in groups])
-    null = np.stack([null_scores(g, draws, random_for(seed, "rank", *key, condition), seeds) for g, key in
-                     zip(groups, keys[["category", "template"]].itertuples(index=False), strict=True)])
+    null = np.stack(
+        [
+            null_scores(g, draws, random_for(seed, "rank", *key, condition), seeds)
+            for g, key in zip(groups, keys[["category", "template"]].itertuples(index=False), strict=True)
+        ]
+    )
     null = -np.sort(-np.nan_to_num(null, nan=-np.inf), axis=0)
     order = np.argsort(-np.nan_to_num(score, nan=-np.inf), kind="stable")[:ranks]
-    return pd.DataFrame({
-        "rank": np.arange(1, len(order) + 1),
-        "category": keys["category"].to_numpy()[order],
-        "template": keys["template"].to_numpy()[order],
-        "condition": condition,
-        "score": score[order],
-        "null_median": np.median(null[: len(order)], axis=1),
-        "null_high": np.quantile(null[: len(order)], level, axis=1),
-        "p_rank": [(1 + (null[k] >= score[o]).sum()) / (1 + draws) for k, o in enumerate(order)],
-    })
+    return pd.DataFrame(
+        {
+            "rank": np.arange(1, len(order) + 1),
+            "category": keys["category"].to_numpy()[order],
+            "template": keys["template"].to_numpy()[order],
+            "condition": condition,
+            "score": score[order],
+            "null_median": np.median(null[: len(order)], axis=1),
+            "null_high": np.quantile(null[: len(order)], level, axis=1),
+            "p_rank": [(1 + (null[k] >= score[o]).sum()) / (1 + draws) for k, o in enumerate(order)],
+        }
+    )

@@ -92,12 +92,16 @@ def _slips(word: str) -> set[str]:
     if len(word) < LONG:
         return made
     for i in range(PREFIX, len(word) - 1):
-        made.add(word[:i] + word[i + 1:])
+        made.add(word[:i] + word[i + 1 :])
     for i in range(1, len(word) - 2):
-        made.add(word[:i] + word[i + 1] + word[i] + word[i + 2:])
+        made.add(word[:i] + word[i + 1] + word[i] + word[i + 2 :])
     if word[0] in "ck":
         made.add(("k" if word[0] == "c" else "c") + word[1:])
     if len(word) >= VERY_LONG:
-        made |= {word[:i] + vowel + word[i + 1:] for i in range(PREFIX, len(word) - 1) if word[i] in VOWELS
-                 for vowel in sorted(VOWELS)}
+        made |= {
+            word[:i] + vowel + word[i + 1 :]
+            for i in range(PREFIX, len(word) - 1)
+            if word[i] in VOWELS
+            for vowel in sorted(VOWELS)
+        }
     return made

@@ -78,8 +78,11 @@ class AnswerStore:
         try:
             lock.acquire()
         except Timeout as error:
-            raise RunBusy("another run writes into this folder", where=str(self.folder),
-                          todo="wait for it, or give this run a folder of its own") from error
+            raise RunBusy(
+                "another run writes into this folder",
+                where=str(self.folder),
+                todo="wait for it, or give this run a folder of its own",
+            ) from error
         try:
             self._claim()
             for left_over in self.folder.glob(".*.part"):
@@ -93,25 +96,34 @@ class AnswerStore:
         mine = {"fingerprint": fingerprint(self.settings), "settings": self.settings, "parts": len(self.parts)}
         if not path.exists():
             if strangers := sorted(p.name for p in self.folder.glob("*.parquet")):
-                raise OtherRun("the folder holds answers but not what run they are from", where=str(self.folder),
-                               expected="an empty folder or one with run.json", got=", ".join(strangers[:3]))
+                raise OtherRun(
+                    "the folder holds answers but not what run they are from",
+                    where=str(self.folder),
+                    expected="an empty folder or one with run.json",
+                    got=", ".join(strangers[:3]),
+                )
             with replacing(path) as draft:
-                draft.write_text(json.dumps(mine, indent=1, sort_keys=True, ensure_ascii=False, default=str) + "\n",
-                                 encoding="utf-8")
+                draft.write_text(
+                    json.dumps(mine, indent=1, sort_keys=True, ensure_ascii=False, default=str) + "\n", encoding="utf-8"
+                )
             return
         try:
             theirs = json.loads(path.read_text(encoding="utf-8"))
         except ValueError as error:
-            raise BrokenPart("run.json cannot be read", where=str(path), got=str(error),
-                             todo="delete the folder and run again") from error
+            raise BrokenPart(
+                "run.json cannot be read", where=str(path), got=str(error), todo="delete the folder and run again"
+            ) from error
         if theirs.get("fingerprint") != mine["fingerprint"]:
             settings = json.loads(json.dumps(self.settings, default=str))
             before = theirs.get("settings", {})
             differing = sorted(k for k in {*settings, *before} if settings.get(k) != before.get(k))
-            raise OtherRun("the folder holds another run's answers", where=str(self.folder),
-                           expected=f"the same {', '.join(differing)}",
-                           got=str({k: before.get(k) for k in differing})[:300],
-                           todo="give this run a folder of its own, or delete that one")
+            raise OtherRun(
+                "the folder holds another run's answers",
+                where=str(self.folder),
+                expected=f"the same {', '.join(differing)}",
+                got=str({k: before.get(k) for k in differing})[:300],
+                todo="give this run a folder of its own, or delete that one",
+            )
 
     def path(self, index: int) -> Path:
         """Where part ``index`` is kept."""
@@ -121,8 +133,12 @@ class AnswerStore:
         """The parts still to be computed; a part that is there is read and checked first."""
         names = {self.path(i).name for i in range(len(self.parts))}
         if extra := sorted(p.name for p in self.folder.glob("part-*.parquet") if p.name not in names):
-            raise BrokenPart("the folder holds parts that this run does not have", where=str(self.folder),
-                             got=", ".join(extra[:3]), todo="delete the folder and run again")
+            raise BrokenPart(
+                "the folder holds parts that this run does not have",
+                where=str(self.folder),
+                got=", ".join(extra[:3]),
+                todo="delete the folder and run again",
+            )
         todo = []
         for index in range(len(self.parts)):
             if self.path(index).exists():
@@ -153,18 +169,25 @@ class AnswerStore:
         try:
             table = pq.read_table(path).to_pandas()
         except (pa.ArrowException, OSError, ValueError) as error:
-            raise BrokenPart("a stored part cannot be read: it was cut short or changed", where=str(path),
-                             got=str(error)[:200], todo="delete this file and run again") from error
+            raise BrokenPart(
+                "a stored part cannot be read: it was cut short or changed",
+                where=str(path),
+                got=str(error)[:200],
+                todo="delete this file and run again",
+            ) from error
         self._check(index, table)
         return table
 
     def _check(self, index, table):
         wanted, got = set(self.parts[index]), set(table["key"])
         if wanted != got or len(table) < len(wanted):
-            raise BrokenPart("a part holds answers to prompts that are not its own",
-                             expected=f"{len(wanted)} prompts", where=str(self.path(index)),
-                             got=f"unknown {sorted(got - wanted)[:3]}, missing {sorted(wanted - got)[:3]}",
-                             todo="delete this file and run again")
+            raise BrokenPart(
+                "a part holds answers to prompts that are not its own",
+                expected=f"{len(wanted)} prompts",
+                where=str(self.path(index)),
+                got=f"unknown {sorted(got - wanted)[:3]}, missing {sorted(wanted - got)[:3]}",
+                todo="delete this file and run again",
+            )
 
     def table(self) -> pd.DataFrame:
         """All parts, in order."""
@@ -181,14 +204,18 @@ def attach(prompts: pd.DataFrame, answers: pd.DataFrame) -> pd.DataFrame:
     """
     keys = [k for k in ("prompt_id", "permutation") if k in prompts and k in answers]
     if twice := prompts.duplicated(keys).sum():
-        raise BadTable("prompts are in the table twice", expected=f"{' and '.join(keys)} unique",
-                       got=f"{twice} repeated")
+        raise BadTable(
+            "prompts are in the table twice", expected=f"{' and '.join(keys)} unique", got=f"{twice} repeated"
+        )
     known = pd.MultiIndex.from_frame(prompts[keys])
     given = pd.MultiIndex.from_frame(answers[keys])
     stray = ~given.isin(known)
     if stray.any():
-        raise BadTable("answers to prompts that do not exist", expected=f"the {len(prompts)} prompts of the table",
-                       got=f"{int(stray.sum())} others, first {answers.loc[stray, keys].iloc[0].to_dict()}",
-                       todo="score answers with the prompts they were asked with")
+        raise BadTable(
+            "answers to prompts that do not exist",
+            expected=f"the {len(prompts)} prompts of the table",
+            got=f"{int(stray.sum())} others, first {answers.loc[stray, keys].iloc[0].to_dict()}",
+            todo="score answers with the prompts they were asked with",
+        )
     design = prompts[[c for c in prompts.columns if c in keys or c not in answers.columns]]
     return answers.merge(design, on=keys, how="left", validate="many_to_one")

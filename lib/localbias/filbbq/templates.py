@@ -124,7 +124,7 @@ class Template:
 
     @property
     def origin(self) -> str:
-        """"translated" (adapted from the English BBQ) or "new", by FilBBQ's ids."""
+        """ "translated" (adapted from the English BBQ) or "new", by FilBBQ's ids."""
         return "translated" if self.id.upper().startswith("ENBBQ") else "new"
 
     @property
@@ -159,10 +159,13 @@ class Vocabulary:
 
     def labels_of(self, category: str, subcategory: str = "") -> list[str]:
         """A category's labels in file order, each once; with a subcategory, only those of it."""
-        return list(dict.fromkeys(
-            label for its, sub, label, _ in self._label_rows
-            if its == category and (not subcategory or sub == subcategory)
-        ))
+        return list(
+            dict.fromkeys(
+                label
+                for its, sub, label, _ in self._label_rows
+                if its == category and (not subcategory or sub == subcategory)
+            )
+        )
 
     def first_names(self, gender: str) -> list[str]:
         """Names that carry no ethnicity, of one gender (F, M), in file order, each once."""
@@ -203,7 +206,9 @@ def template_file(name: str, dataset: str = "auto") -> Path:
     folder = project_root() / "data" / "starter" / "filbbq" if dataset == "starter" else Path(dataset)
     if not (folder / name).is_file():
         raise SourceUnavailable(
-            f"{name} is missing", where=str(folder), expected=f"{name} beside the other template files",
+            f"{name} is missing",
+            where=str(folder),
+            expected=f"{name} beside the other template files",
             todo="name the files as the published ones are named",
         )
     return folder / name
@@ -277,8 +282,7 @@ def read_vocabulary(dataset: str = "auto") -> Vocabulary:
     """
     dataset = resolve_dataset(dataset)
     return Vocabulary(
-        labels=parse_labels(template_file(LABELS_FILE, dataset)),
-        names=parse_names(template_file(NAMES_FILE, dataset)),
+        labels=parse_labels(template_file(LABELS_FILE, dataset)), names=parse_names(template_file(NAMES_FILE, dataset))
     )
 
 
@@ -407,10 +411,17 @@ def _check_groups(template: Template, vocabulary: Vocabulary) -> list[tuple[str,
         return [("Known_stereotyped_groups", 'a list such as ["F"]', "none")]
     orientation = template.category == "sexual_orientation"
     known = set(vocabulary.labels_of(template.category)) if orientation else {"F", "M"}
-    stated = {"Known_stereotyped_groups": set(template.groups), "Invalid_Partners": set(template.invalid_partners),
-              "NAME1_info": {template.info1} - {""}, "NAME2_info": {template.info2} - {""}}
-    problems = [(column, ", ".join(sorted(known)), ", ".join(sorted(groups - known)))
-                for column, groups in stated.items() if groups - known]
+    stated = {
+        "Known_stereotyped_groups": set(template.groups),
+        "Invalid_Partners": set(template.invalid_partners),
+        "NAME1_info": {template.info1} - {""},
+        "NAME2_info": {template.info2} - {""},
+    }
+    problems = [
+        (column, ", ".join(sorted(known)), ", ".join(sorted(groups - known)))
+        for column, groups in stated.items()
+        if groups - known
+    ]
     if not known - set(template.groups) - set(template.invalid_partners):
         problems.append(("Known_stereotyped_groups", "a group left to contrast with", ", ".join(template.groups)))
     return problems + ([] if orientation else _check_people(template, vocabulary))
@@ -419,8 +430,10 @@ def _check_groups(template: Template, vocabulary: Vocabulary) -> list[tuple[str,
 def _check_people(template: Template, vocabulary: Vocabulary) -> list[tuple[str, str, str]]:
     """Whether gender templates will contrast F with M."""
     if template.names:
-        sides = [{stated or vocabulary.group_of(name) for name in names}
-                 for names, stated in zip(template.names, (template.info1, template.info2), strict=True)]
+        sides = [
+            {stated or vocabulary.group_of(name) for name in names}
+            for names, stated in zip(template.names, (template.info1, template.info2), strict=True)
+        ]
         if sorted(map(sorted, sides)) != [["F"], ["M"]]:
             got = " and ".join(", ".join(sorted(side)) for side in sides)
             return [("Names", "people of group F on one side and M on the other (or NAME1_info, NAME2_info)", got)]

@@ -117,8 +117,10 @@ def _masks(model, bundle: Bundle):
     kinds = set(getattr(config, "layer_types", None) or ())
     window = getattr(config, "sliding_window", None)
     if kinds == {"full_attention", "sliding_attention"}:
-        return {"full_attention": _mask(bundle, None, model.dtype),
-                "sliding_attention": _mask(bundle, window, model.dtype)}
+        return {
+            "full_attention": _mask(bundle, None, model.dtype),
+            "sliding_attention": _mask(bundle, window, model.dtype),
+        }
     return _mask(bundle, window if kinds == {"sliding_attention"} else None, model.dtype)
 
 

@@ -220,8 +220,13 @@ def _interval(strata, mine, unit, level, seed):
     else:
         n, units = int(totals["pairs"].sum() - len(mine) + 1), int(totals["pairs"].sum())
         resampled = draws.sum(axis=1)
-    row = {"score": d / m if m > 0 else np.nan, "ci_low": np.nan, "ci_high": np.nan, "standard_error": np.nan,
-           "units": units}
+    row = {
+        "score": d / m if m > 0 else np.nan,
+        "ci_low": np.nan,
+        "ci_high": np.nan,
+        "standard_error": np.nan,
+        "units": units,
+    }
     defined = resampled[1] > 0
     if n > 1 and defined.any():
         ratio = resampled[0, defined] / resampled[1, defined]

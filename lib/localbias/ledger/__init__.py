@@ -16,7 +16,26 @@ from localbias.ledger.settings import RULES, Settings
 from localbias.ledger.view import MARKS, MEANINGS, show, show_claims
 
 __all__ = [
-    "MARKS", "MEANINGS", "RULES", "VERDICTS", "Claim", "Finding", "Ledger", "Settings", "build", "claims",
-    "expected", "show", "show_claims", "show_figures", "show_integrity", "show_ours_beside", "show_printed",
-    "show_summary", "show_switches", "show_units", "switched", "write_reference",
-]  # fmt: skip
+    "MARKS",
+    "MEANINGS",
+    "RULES",
+    "VERDICTS",
+    "Claim",
+    "Finding",
+    "Ledger",
+    "Settings",
+    "build",
+    "claims",
+    "expected",
+    "show",
+    "show_claims",
+    "show_figures",
+    "show_integrity",
+    "show_ours_beside",
+    "show_printed",
+    "show_summary",
+    "show_switches",
+    "show_units",
+    "switched",
+    "write_reference",
+]

@@ -20,10 +20,29 @@ from localbias.ledger.settings import Settings
 REFERENCE = "data/reference/ledger.csv"
 EXPECTED = "data/reference/ledger_expected.csv"
 PUBLISHED = (
-    "id", "paper", "section", "topic", "claim", "page", "data", "published", "reading", "verdict", "support", "figure",
+    "id",
+    "paper",
+    "section",
+    "topic",
+    "claim",
+    "page",
+    "data",
+    "published",
+    "reading",
+    "verdict",
+    "support",
+    "figure",
     "value",
-    "low", "high", "p", "chance", "n", "rule", "flagged_cells", "verdict_unflagged", "figure_unflagged",
-)  # fmt: skip
+    "low",
+    "high",
+    "p",
+    "chance",
+    "n",
+    "rule",
+    "flagged_cells",
+    "verdict_unflagged",
+    "figure_unflagged",
+)
 """Columns that depend on the published files alone; :data:`REFERENCE` holds these."""
 NO_DATA = "the authors publish no table that this could be judged on"
 OURS = ("verdict_ours", "figure_ours", "value_ours", "low_ours", "high_ours", "speaks", "computed")
@@ -54,9 +73,11 @@ class Ledger:
 
 
 def build(
-    settings: Settings | None = None, pages: list[str] | None = None, run: dict[str, pd.DataFrame] | None = None,
+    settings: Settings | None = None,
+    pages: list[str] | None = None,
+    run: dict[str, pd.DataFrame] | None = None,
     **choices,
-) -> Ledger:  # fmt: skip
+) -> Ledger:
     """Judge every claim.
 
     Parameters
@@ -111,10 +132,15 @@ def _published(claim: Claim, theirs: dict, settings: Settings) -> tuple[dict, pd
     chosen = select(cells, claim, settings) if cells is not None else pd.DataFrame()
     flagged = len(chosen) - len(integrity.without(chosen)) if "flags" in chosen else 0
     row = {name: getattr(used, name) for name in ("verdict", "figure", "value", "low", "high", "p", "chance", "n")}
-    row |= {"support": support(used, claim, settings), "data": describe(chosen, claim),
-            "rule": settings.rule_words if claim.by_rule else "",
-            "flagged_cells": flagged, "verdict_unflagged": clean.verdict, "figure_unflagged": clean.figure,
-            "computed": "here"}  # fmt: skip
+    row |= {
+        "support": support(used, claim, settings),
+        "data": describe(chosen, claim),
+        "rule": settings.rule_words if claim.by_rule else "",
+        "flagged_cells": flagged,
+        "verdict_unflagged": clean.verdict,
+        "figure_unflagged": clean.figure,
+        "computed": "here",
+    }
     return row, used.evidence
 
 
@@ -122,8 +148,12 @@ def _published(claim: Claim, theirs: dict, settings: Settings) -> tuple[dict, pd
 def _reference() -> pd.DataFrame:
     file = project_root() / REFERENCE
     if not file.is_file():
-        raise BadTable("the reference ledger is missing", expected=REFERENCE, got="no such file",
-                       todo="run `python -m localbias.ledger` where the published files are at hand")  # fmt: skip
+        raise BadTable(
+            "the reference ledger is missing",
+            expected=REFERENCE,
+            got="no such file",
+            todo="run `python -m localbias.ledger` where the published files are at hand",
+        )
     text = ["support", "figure", "chance", "rule", "figure_unflagged", "data", "published", "reading"]
     return pd.read_csv(file, dtype={"page": str}).set_index("id").fillna(dict.fromkeys(text, ""))
 
@@ -131,8 +161,13 @@ def _reference() -> pd.DataFrame:
 def _from_reference(key: str) -> dict:
     held = _reference()
     if key not in held.index:
-        raise BadTable("the reference ledger does not know a claim", expected="a row for each claim", got=key,
-                       where=REFERENCE, todo="run `python -m localbias.ledger` on the published files")  # fmt: skip
+        raise BadTable(
+            "the reference ledger does not know a claim",
+            expected="a row for each claim",
+            got=key,
+            where=REFERENCE,
+            todo="run `python -m localbias.ledger` on the published files",
+        )
     return {k: v for k, v in held.loc[key].items() if k in PUBLISHED}
 
 
@@ -192,8 +227,10 @@ def describe(cells: pd.DataFrame, claim: Claim) -> str:
     if cells.empty:
         return "no published cell"
     if claim.table == "sensitivity":
-        return (f"published variances of fastText and of a model that the files do not name (taken as DistilmBERT): "
-                f"{cells.language.nunique()} languages")  # fmt: skip
+        return (
+            f"published variances of fastText and of a model that the files do not name (taken as DistilmBERT): "
+            f"{cells.language.nunique()} languages"
+        )
     names = {c: list(dict.fromkeys(cells[c])) for c in ("group", "method", "source", "test", "language")}
     parts = [", ".join(held) if len(held) < 7 else f"{len(held)} {kind}s" for kind, held in names.items()]
     return f"{len(cells)} published cells: " + "; ".join(parts)
@@ -304,8 +341,11 @@ def write_reference() -> str:
     """
     ledger = build(run={})
     if ledger.missing:
-        raise BadTable("the reference needs every published file", got=f"missing for {', '.join(ledger.missing)}",
-                       todo="set LOCALBIAS_MIRROR, or let the files be downloaded")  # fmt: skip
+        raise BadTable(
+            "the reference needs every published file",
+            got=f"missing for {', '.join(ledger.missing)}",
+            todo="set LOCALBIAS_MIRROR, or let the files be downloaded",
+        )
     file = project_root() / REFERENCE
     with replacing(file) as draft:
         ledger.table[list(PUBLISHED)].round(6).to_csv(draft, index=False, lineterminator="\n")

@@ -34,11 +34,25 @@ TESTS: dict[str, Callable] = {
     f"{module.__name__.rsplit('.', 1)[-1]}.{name}": getattr(module, name)
     for module, names in (
         (compare, ("agreeing", "alike", "consistent", "extreme", "gap", "opposite", "order", "paired", "versus")),
-        (counts, ("above_chance", "beyond_guessing", "cannot_tell", "counted", "each", "listed", "matching",
-                  "numbers", "seed_range", "share", "shared")),
+        (
+            counts,
+            (
+                "above_chance",
+                "beyond_guessing",
+                "cannot_tell",
+                "counted",
+                "each",
+                "listed",
+                "matching",
+                "numbers",
+                "seed_range",
+                "share",
+                "shared",
+            ),
+        ),
     )
     for name in names
-}  # fmt: skip
+}
 """The verdict functions by the name that a claim gives."""
 
 
@@ -108,8 +122,9 @@ def read_claims(file: Path) -> dict[str, Claim]:
     for number, entry in enumerate(held, start=1):
         where = f"{file.name}, claim {number} ({entry.get('id', 'without id')})"
         if extra := sorted(set(entry) - known):
-            raise BadTable("a claim has an unknown field", expected=", ".join(sorted(known)), got=", ".join(extra),
-                           where=where)  # fmt: skip
+            raise BadTable(
+                "a claim has an unknown field", expected=", ".join(sorted(known)), got=", ".join(extra), where=where
+            )
         if lacking := sorted(known - {"select", "args", "reading"} - set(entry)):
             raise BadTable("a claim lacks a field", expected=", ".join(lacking), got="not there", where=where)
         if entry["id"] in claims:

@@ -79,16 +79,22 @@ def _figures(settings: Settings, results: pd.DataFrame) -> Iterator[Figure]:
         charts.translations,
         side="source",
     )
-    yield Figure("Figure 3: the six original tests", "A heat map of effect sizes by language and test.",
-                 original, effects)  # fmt: skip
+    yield Figure(
+        "Figure 3: the six original tests", "A heat map of effect sizes by language and test.", original, effects
+    )
     alone = set(results[results.kind == "monolingual"].language)
     others = [c for c in WEATHUB_24 if c not in INDIAN_LANGUAGES and c in alone]
     for title, languages in (
         ("Figure 4: models compared, Indian languages", [c for c in INDIAN_LANGUAGES if c != "en"]),
         ("Figure 18: models compared, other languages", others),
     ):
-        yield Figure(title, "Effect sizes of six tests by model, a panel a language.",
-                     original | {"language": languages}, charts.models_compared, side="group")  # fmt: skip
+        yield Figure(
+            title,
+            "Effect sizes of six tests by model, a panel a language.",
+            original | {"language": languages},
+            charts.models_compared,
+            side="group",
+        )
     for family, title in (("dimension", "Figure 5: human-centred dimensions"), ("india", "Table 4: tests for India")):
         yield Figure(title, f"A heat map of effect sizes: {title}, by language and test.", {"family": family}, effects)
 

@@ -195,8 +195,19 @@ def _cells(table: pd.DataFrame) -> pd.DataFrame:
         flags=table.get("flags", ""),
     )
     keep = [
-        "language", "test", "method", "model", "source", "dataset", "protocol", "group", "family", "d", "p", "flags",
-    ]  # fmt: skip
+        "language",
+        "test",
+        "method",
+        "model",
+        "source",
+        "dataset",
+        "protocol",
+        "group",
+        "family",
+        "d",
+        "p",
+        "flags",
+    ]
     published = ~out["clean"].astype(bool) if "clean" in out else True
     return out.loc[out.d.notna() & out.p.notna() & published, keep]
 

@@ -6,7 +6,21 @@ from localbias.registry.models import MODELS, Model, monolingual_models
 from localbias.registry.tests import DIMENSION_TESTS, INDIA_TESTS, ORIGINAL_TESTS, TESTS, WeatTest, weat_test_spec
 
 __all__ = [
-    "DIMENSION_TESTS", "INDIAN_LANGUAGES", "INDIA_TESTS", "LANGUAGES", "METHODS", "MODELS", "ORIGINAL_TESTS",
-    "TESTS", "WEATHUB_24", "Language", "Method", "Model", "WeatTest", "language", "method",
-    "monolingual_models", "weat_test_spec",
+    "DIMENSION_TESTS",
+    "INDIAN_LANGUAGES",
+    "INDIA_TESTS",
+    "LANGUAGES",
+    "METHODS",
+    "MODELS",
+    "ORIGINAL_TESTS",
+    "TESTS",
+    "WEATHUB_24",
+    "Language",
+    "Method",
+    "Model",
+    "WeatTest",
+    "language",
+    "method",
+    "monolingual_models",
+    "weat_test_spec",
 ]

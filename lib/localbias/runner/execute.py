@@ -75,8 +75,12 @@ def _drafts() -> Path:
 @contextmanager
 def _environment(**values: str) -> Iterator[None]:
     """Settings that the kernel inherits; the old ones are put back."""
-    values = {"PYTHONHASHSEED": "0", "JUPYTER_PREFER_ENV_PATH": "1", "TOKENIZERS_PARALLELISM": "false",
-              "PYDEVD_DISABLE_FILE_VALIDATION": "1"} | values  # fmt: skip
+    values = {
+        "PYTHONHASHSEED": "0",
+        "JUPYTER_PREFER_ENV_PATH": "1",
+        "TOKENIZERS_PARALLELISM": "false",
+        "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+    } | values
     before = {name: os.environ.get(name) for name in values}
     os.environ.update(values)
     try:
@@ -91,10 +95,15 @@ def _execute(notebook: Path, draft: Path, parameters: dict[str, Any], progress: 
     logging.getLogger("papermill").setLevel(logging.ERROR)
     try:
         papermill.execute_notebook(
-            str(notebook), str(draft), parameters, kernel_name="python3", cwd=str(notebook.parent),
-            progress_bar=progress and sys.stderr.isatty(), request_save_on_cell_execute=False,
+            str(notebook),
+            str(draft),
+            parameters,
+            kernel_name="python3",
+            cwd=str(notebook.parent),
+            progress_bar=progress and sys.stderr.isatty(),
+            request_save_on_cell_execute=False,
             extra_arguments=["--IPKernelApp.log_level=50"],
-        )  # fmt: skip
+        )
     except PapermillExecutionError as error:
         # The cell that papermill adds for the parameters is not in the template that a reader opens.
         cell = error.cell_index - bool(parameters)

@@ -110,8 +110,14 @@ def publish(run: Run, profile: str | None, asked: dict[str, Any], folder: Path |
         hashes[str(table)] = hashlib.sha256(content).hexdigest()
         with replacing(results / table) as draft:
             draft.write_bytes(content)
-    record = {"notebook": stem, "profile": profile, "parameters": run.parameters, "version": localbias.__version__,
-              "command": command_for(stem, profile, asked), "tables": hashes}  # fmt: skip
+    record = {
+        "notebook": stem,
+        "profile": profile,
+        "parameters": run.parameters,
+        "version": localbias.__version__,
+        "command": command_for(stem, profile, asked),
+        "tables": hashes,
+    }
     with replacing(manifest) as draft:
         draft.write_text(json.dumps(record, ensure_ascii=False, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     page = root / "book" / "_executed" / f"{stem}.ipynb"

@@ -16,10 +16,27 @@ def snakemake(targets: list[str], profile: str, cores: int, *more: str) -> int:
     """Run Snakemake on the book's rules; its exit status (0: everything asked for is up to date)."""
     root = project_root()
     command = [
-        sys.executable, "-m", "snakemake", *targets, "--snakefile", str(root / "Snakefile"), "--directory", str(root),
-        "--cores", str(cores), "--keep-going", "--quiet", "rules", "host", "progress", "--rerun-incomplete", "--nolock",
-        "--config", f"profile={profile}", *more,
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "snakemake",
+        *targets,
+        "--snakefile",
+        str(root / "Snakefile"),
+        "--directory",
+        str(root),
+        "--cores",
+        str(cores),
+        "--keep-going",
+        "--quiet",
+        "rules",
+        "host",
+        "progress",
+        "--rerun-incomplete",
+        "--nolock",
+        "--config",
+        f"profile={profile}",
+        *more,
+    ]
     # Notebooks run side by side: each takes a share of the cores, not all of them.
     share = {"OMP_NUM_THREADS": str(max(1, cores // 2))} | os.environ
     return subprocess.run(command, cwd=root, env=share | {"LOCALBIAS_ROOT": str(root)}).returncode

@@ -15,6 +15,14 @@ from localbias.sensitivity.protocols import protocol_cosines, row_cosines
 from localbias.sensitivity.ranking import beside_published, concordance, rank_correlation, ranking
 
 __all__ = [
-    "beside_published", "concordance", "distance_variance", "protocol_cosines", "rank_correlation", "ranking",
-    "row_cosines", "run_sensitivity", "sensitivity", "summary",
-]  # fmt: skip
+    "beside_published",
+    "concordance",
+    "distance_variance",
+    "protocol_cosines",
+    "rank_correlation",
+    "ranking",
+    "row_cosines",
+    "run_sensitivity",
+    "sensitivity",
+    "summary",
+]

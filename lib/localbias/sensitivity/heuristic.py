@@ -15,8 +15,23 @@ from localbias.errors import BadValues, unknown
 from localbias.registry import LANGUAGES, ORIGINAL_TESTS
 from localbias.registry import method as known_method
 
-COLUMNS = ("language", "test", "method", "rho", "rho_x", "rho_y", "rho_a", "rho_b", "model", "revision", "weights",
-           "protocol", "dataset", "variant", "coverage")  # fmt: skip
+COLUMNS = (
+    "language",
+    "test",
+    "method",
+    "rho",
+    "rho_x",
+    "rho_y",
+    "rho_a",
+    "rho_b",
+    "model",
+    "revision",
+    "weights",
+    "protocol",
+    "dataset",
+    "variant",
+    "coverage",
+)
 
 
 def distance_variance(vectors: np.ndarray, where: str = "") -> float:
@@ -48,12 +63,19 @@ def distance_variance(vectors: np.ndarray, where: str = "") -> float:
     """
     vectors = np.asarray(vectors, dtype=np.float64)
     if vectors.ndim != 2 or len(vectors) < 2:
-        raise BadValues("no pair of words to take a distance of", expected="(n >= 2, dim) vectors",
-                        got=str(vectors.shape), where=where)  # fmt: skip
+        raise BadValues(
+            "no pair of words to take a distance of",
+            expected="(n >= 2, dim) vectors",
+            got=str(vectors.shape),
+            where=where,
+        )
     bad = ~np.isfinite(vectors).all(axis=1) | ~vectors.any(axis=1)
     if bad.any():
-        raise BadValues("vectors that are NaN, infinite or all zero", where=where,
-                        got="rows " + ", ".join(map(str, np.flatnonzero(bad)[:5])))  # fmt: skip
+        raise BadValues(
+            "vectors that are NaN, infinite or all zero",
+            where=where,
+            got="rows " + ", ".join(map(str, np.flatnonzero(bad)[:5])),
+        )
     return float(pdist(vectors, "cosine").var())
 
 
@@ -74,10 +96,15 @@ def sensitivity(sets: Sequence[np.ndarray] | Mapping[str, np.ndarray]) -> float:
 
 
 def run_sensitivity(
-    languages: Iterable[str] | str = "all", tests: Iterable[str] = ORIGINAL_TESTS,
-    model: str = "multilingual-e5-small", methods: Sequence[str] | str = "all", variant: str = "all",
-    dataset: str = "auto", protocol: str = "in-context", progress: bool = True,
-) -> pd.DataFrame:  # fmt: skip
+    languages: Iterable[str] | str = "all",
+    tests: Iterable[str] = ORIGINAL_TESTS,
+    model: str = "multilingual-e5-small",
+    methods: Sequence[str] | str = "all",
+    variant: str = "all",
+    dataset: str = "auto",
+    protocol: str = "in-context",
+    progress: bool = True,
+) -> pd.DataFrame:
     """ρ of every method for every language and test.
 
     Parameters
@@ -135,8 +162,14 @@ def _row(sets: WordSets, vectors: Mapping[str, np.ndarray]) -> dict:
         where = f"{sets.test}, {sets.language}, set {role}"
         variances[role] = distance_variance(np.stack(held), where) if len(held) > 1 else float("nan")
     per_set = {f"rho_{role.lower()}": value for role, value in variances.items()}
-    return {"language": sets.language, "test": sets.test, "variant": sets.variant, **per_set,
-            "rho": float(np.mean(list(variances.values()))), "coverage": known / total if total else 0.0}  # fmt: skip
+    return {
+        "language": sets.language,
+        "test": sets.test,
+        "variant": sets.variant,
+        **per_set,
+        "rho": float(np.mean(list(variances.values()))),
+        "coverage": known / total if total else 0.0,
+    }
 
 
 def summary(rows: pd.DataFrame, by: Sequence[str] = ("language", "method")) -> pd.DataFrame:

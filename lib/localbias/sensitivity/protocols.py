@@ -12,14 +12,28 @@ from localbias.embed import Encoder
 from localbias.registry import ORIGINAL_TESTS
 
 COLUMNS = (
-    "language", "method", "model", "revision", "weights", "dataset", "words", "mean_cosine", "p10_cosine", "alike"
-)  # fmt: skip
+    "language",
+    "method",
+    "model",
+    "revision",
+    "weights",
+    "dataset",
+    "words",
+    "mean_cosine",
+    "p10_cosine",
+    "alike",
+)
 
 
 def protocol_cosines(
-    languages: Iterable[str], tests: Iterable[str] = ORIGINAL_TESTS, model: str = "multilingual-e5-small",
-    methods: Sequence[str] = ("M1", "M5", "M8"), variant: str = "all", dataset: str = "auto", progress: bool = True,
-) -> pd.DataFrame:  # fmt: skip
+    languages: Iterable[str],
+    tests: Iterable[str] = ORIGINAL_TESTS,
+    model: str = "multilingual-e5-small",
+    methods: Sequence[str] = ("M1", "M5", "M8"),
+    variant: str = "all",
+    dataset: str = "auto",
+    progress: bool = True,
+) -> pd.DataFrame:
     """Cosine between the ``in-context`` and the ``weathub-2023`` vector of every word, summed up.
 
     Parameters

@@ -33,9 +33,11 @@ def ranking(by_language: pd.DataFrame) -> pd.DataFrame:
     table = by_language.dropna(subset=["rho"])
     table = table.assign(rank=table.groupby("language")["rho"].rank(ascending=False))
     by_method = table.groupby("method").agg(
-        rho=("rho", "mean"), mean_rank=("rank", "mean"), first=("rank", lambda r: int((r == 1).sum())),
+        rho=("rho", "mean"),
+        mean_rank=("rank", "mean"),
+        first=("rank", lambda r: int((r == 1).sum())),
         languages=("language", "nunique"),
-    )  # fmt: skip
+    )
     by_method = by_method.sort_values("rho", ascending=False, kind="stable").reset_index()
     by_method.insert(1, "title", [METHODS[m].title if m in METHODS else m for m in by_method["method"]])
     return by_method

@@ -15,7 +15,25 @@ from localbias.weat.permutation import Bounded, PermutationP, exact_p, smallest_
 from localbias.weat.run import judged, languages_of, run_weat, smallest_p_table, tests_of
 
 __all__ = [
-    "Bounded", "PermutationP", "WeatResult", "adjust", "associations", "bootstrap_effect_sizes", "difference_interval",
-    "effect_size", "effect_size_interval", "effect_size_intervals", "exact_p", "judged", "languages_of", "paper_rule",
-    "paper_rule_level", "run_weat", "smallest_p", "smallest_p_table", "test_statistic", "tests_of", "weat_test",
-]  # fmt: skip
+    "Bounded",
+    "PermutationP",
+    "WeatResult",
+    "adjust",
+    "associations",
+    "bootstrap_effect_sizes",
+    "difference_interval",
+    "effect_size",
+    "effect_size_interval",
+    "effect_size_intervals",
+    "exact_p",
+    "judged",
+    "languages_of",
+    "paper_rule",
+    "paper_rule_level",
+    "run_weat",
+    "smallest_p",
+    "smallest_p_table",
+    "test_statistic",
+    "tests_of",
+    "weat_test",
+]

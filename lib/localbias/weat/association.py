@@ -63,12 +63,18 @@ def unit_vectors(
     place = ", ".join(part for part in (f"set {role}", where) if part)
     vectors = np.asarray(vectors, dtype=np.float64)
     if vectors.ndim != 2 or vectors.shape[1] == 0:
-        raise BadValues("vectors are not a table", expected="shape (words, dimensions)", got=str(vectors.shape),
-                        where=place)  # fmt: skip
+        raise BadValues(
+            "vectors are not a table", expected="shape (words, dimensions)", got=str(vectors.shape), where=place
+        )
     if len(vectors) < least:
         named = f": {words[0]!r}" if words and len(vectors) == 1 else ""
-        raise BadValues("a set has too few words", expected=f"{least} or more", got=f"{len(vectors)}{named}",
-                        where=place, todo="take a test with more words, or a model that knows them")  # fmt: skip
+        raise BadValues(
+            "a set has too few words",
+            expected=f"{least} or more",
+            got=f"{len(vectors)}{named}",
+            where=place,
+            todo="take a test with more words, or a model that knows them",
+        )
     _refuse_rows(~np.isfinite(vectors).all(axis=1), "vectors that are NaN or infinite", words, place)
     largest = np.abs(vectors).max(axis=1)
     _refuse_rows(largest == 0, "vectors that are all zero have no direction", words, place)
@@ -81,14 +87,24 @@ def _refuse_rows(bad: np.ndarray, problem: str, words: Sequence[str] | None, pla
         rows = np.flatnonzero(bad)
         named = [f"row {i}" + (f" {words[i]!r}" if words else "") for i in rows[:5]]
         more = f" and {len(rows) - 5} more" if len(rows) > 5 else ""
-        raise BadValues(problem, expected="finite vectors, not all zero", got=", ".join(named) + more, where=place,
-                        todo="leave these words out, or use a model that has vectors for them")  # fmt: skip
+        raise BadValues(
+            problem,
+            expected="finite vectors, not all zero",
+            got=", ".join(named) + more,
+            where=place,
+            todo="leave these words out, or use a model that has vectors for them",
+        )
 
 
 def unit_sets(
-    x: np.ndarray, y: np.ndarray, a: np.ndarray, b: np.ndarray,
-    words: Mapping[str, Sequence[str]] | None = None, where: str = "", least: int = 2,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+    x: np.ndarray,
+    y: np.ndarray,
+    a: np.ndarray,
+    b: np.ndarray,
+    words: Mapping[str, Sequence[str]] | None = None,
+    where: str = "",
+    least: int = 2,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """The four sets as unit vectors of one dimension; raises :class:`BadValues` as :func:`unit_vectors` does.
 
     Each set needs ``least`` words, 2 unless told: one word has no spread and cannot be resampled.
@@ -97,9 +113,13 @@ def unit_sets(
     sets = [unit_vectors(v, r, words.get(r), where, least) for r, v in zip(ROLES, (x, y, a, b), strict=True)]
     sizes = {role: rows.shape[1] for role, rows in zip(ROLES, sets, strict=True)}
     if len(set(sizes.values())) > 1:
-        raise BadValues("the sets' vectors differ in dimension", expected="one dimension for X, Y, A and B",
-                        got=", ".join(f"{r}: {n}" for r, n in sizes.items()), where=where,
-                        todo="encode all four sets with one model and one method")  # fmt: skip
+        raise BadValues(
+            "the sets' vectors differ in dimension",
+            expected="one dimension for X, Y, A and B",
+            got=", ".join(f"{r}: {n}" for r, n in sizes.items()),
+            where=where,
+            todo="encode all four sets with one model and one method",
+        )
     return tuple(sets)
 
 
@@ -129,8 +149,11 @@ def associations(targets: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarra
     """
     targets, a, b = (unit_vectors(v, r) for v, r in ((targets, "targets"), (a, "A"), (b, "B")))
     if not targets.shape[1] == a.shape[1] == b.shape[1]:
-        raise BadValues("the sets' vectors differ in dimension", expected="one dimension",
-                        got=f"targets: {targets.shape[1]}, A: {a.shape[1]}, B: {b.shape[1]}")  # fmt: skip
+        raise BadValues(
+            "the sets' vectors differ in dimension",
+            expected="one dimension",
+            got=f"targets: {targets.shape[1]}, A: {a.shape[1]}, B: {b.shape[1]}",
+        )
     return targets @ (a.mean(axis=0) - b.mean(axis=0))
 
 
@@ -138,8 +161,12 @@ def _checked(association_x: np.ndarray, association_y: np.ndarray) -> tuple[np.n
     both = tuple(np.asarray(v, dtype=np.float64) for v in (association_x, association_y))
     for role, values in zip("XY", both, strict=True):
         if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
-            raise BadValues("associations that no result can be computed from", where=f"set {role}",
-                            expected="finite numbers", got=np.array2string(values, threshold=8))  # fmt: skip
+            raise BadValues(
+                "associations that no result can be computed from",
+                where=f"set {role}",
+                expected="finite numbers",
+                got=np.array2string(values, threshold=8),
+            )
     return both
 
 

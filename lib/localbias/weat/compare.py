@@ -93,17 +93,23 @@ def side_by_side(results: pd.DataFrame, column: str, one: object, other: object)
         part = results[results[column] == value]
         if part.empty or part.duplicated(keys).any():
             state = "no row" if part.empty else "several rows for one pair"
-            raise BadTable(f"results cannot be put side by side: {state}", where=f"{column} = {value}",
-                           expected=f"one row for each {', '.join(keys)}",
-                           got=f"{column}: {', '.join(map(str, results[column].unique()))}")  # fmt: skip
+            raise BadTable(
+                f"results cannot be put side by side: {state}",
+                where=f"{column} = {value}",
+                expected=f"one row for each {', '.join(keys)}",
+                got=f"{column}: {', '.join(map(str, results[column].unique()))}",
+            )
         parts.append(part[[*keys, *SIDES]])
     joined = parts[0].merge(parts[1], on=keys, how="inner", suffixes=("_one", "_other"), validate="1:1")
     joined = joined.dropna(subset=["effect_size_one", "effect_size_other"]).reset_index(drop=True)
     first, second = joined["effect_size_one"], joined["effect_size_other"]
     return joined.assign(
-        one=one, other=other, difference=second - first, sign_differs=signs(first) != signs(second),
+        one=one,
+        other=other,
+        difference=second - first,
+        sign_differs=signs(first) != signs(second),
         significance_differs=joined["significant_q_one"] != joined["significant_q_other"],
-    )  # fmt: skip
+    )
 
 
 def signs(effects: pd.Series | np.ndarray) -> np.ndarray:
@@ -162,8 +168,11 @@ def against(results: pd.DataFrame) -> pd.DataFrame:
         title = MODELS[name].title if name in MODELS else name
         parts.append(pair.assign(other_title=title, method=method, method_one=code))
     if not parts:
-        raise BadTable("there is no other model to compare", expected="results of a monolingual model",
-                       got=f"only {ours['model'].iloc[0]}")  # fmt: skip
+        raise BadTable(
+            "there is no other model to compare",
+            expected="results of a monolingual model",
+            got=f"only {ours['model'].iloc[0]}",
+        )
     pairs = labelled(together(*parts))
     return pairs.assign(pair_label=pairs["language_name"] + ": " + pairs["other_title"])
 
@@ -208,12 +217,19 @@ def agreement(one: pd.Series, other: pd.Series) -> dict[str, float]:
     if len(pair) > 3 and np.ptp(a) > 0 and np.ptp(b) > 0:
         r = stats.pearsonr(a, b)
         low, high = r.confidence_interval()
-        found |= {"pearson": float(r.statistic), "pearson_low": float(low), "pearson_high": float(high),
-                  "spearman": float(stats.spearmanr(a, b).statistic)}  # fmt: skip
+        found |= {
+            "pearson": float(r.statistic),
+            "pearson_low": float(low),
+            "pearson_high": float(high),
+            "spearman": float(stats.spearmanr(a, b).statistic),
+        }
     share = float((signs(a) == signs(b)).mean()) if len(pair) else missing
     difference = b - a if len(pair) else np.array([missing])
-    return found | {"same_sign": share, "mean_difference": float(difference.mean()),
-                    "mean_absolute": float(np.abs(difference).mean())}  # fmt: skip
+    return found | {
+        "same_sign": share,
+        "mean_difference": float(difference.mean()),
+        "mean_absolute": float(np.abs(difference).mean()),
+    }
 
 
 def only(results: pd.DataFrame, **wanted: object) -> pd.DataFrame:
@@ -252,9 +268,14 @@ def beside_published(results: pd.DataFrame, model: str = "auto") -> pd.DataFrame
     if not sources.available(published.RESULTS) or not (results["dataset"] == "weathub").any():
         return results.head(0).assign(**dict.fromkeys(names, pd.Series(dtype=object)))
     theirs = published.published_results(repeats=False).rename(
-        columns={"d": "d_published", "p": "p_published", "source": "variant", "model": "model_published",
-                 "flags": "flags_published"}
-    )  # fmt: skip
+        columns={
+            "d": "d_published",
+            "p": "p_published",
+            "source": "variant",
+            "model": "model_published",
+            "flags": "flags_published",
+        }
+    )
     keys = ["language", "variant", "test", "method", "model_published"]
     theirs = theirs.drop_duplicates(keys)[[*keys, "d_published", "p_published", "flags_published"]]
     has = set(theirs["model_published"])

@@ -31,17 +31,30 @@ from localbias.weat.association import SPREAD_FLOOR, unit_sets
 from localbias.weat.permutation import smallest_p
 
 __all__ = [
-    "INTERVALS", "adjust", "bootstrap_effect_sizes", "difference_interval", "effect_size_interval",
-    "effect_size_intervals", "paper_rule", "paper_rule_level", "smallest_p",
-]  # fmt: skip
+    "INTERVALS",
+    "adjust",
+    "bootstrap_effect_sizes",
+    "difference_interval",
+    "effect_size_interval",
+    "effect_size_intervals",
+    "paper_rule",
+    "paper_rule_level",
+    "smallest_p",
+]
 
 INTERVALS = ("bca", "percentile")
 
 
 def effect_size_interval(
-    x: np.ndarray, y: np.ndarray, a: np.ndarray, b: np.ndarray, level: float = 0.95, n_resamples: int = 5000,
-    seed: int = 0, method: str = "bca",
-) -> tuple[float, float]:  # fmt: skip
+    x: np.ndarray,
+    y: np.ndarray,
+    a: np.ndarray,
+    b: np.ndarray,
+    level: float = 0.95,
+    n_resamples: int = 5000,
+    seed: int = 0,
+    method: str = "bca",
+) -> tuple[float, float]:
     """Bootstrap interval of d over the words of the four sets.
 
     Parameters
@@ -71,18 +84,28 @@ def effect_size_interval(
 
 
 def effect_size_intervals(
-    x: np.ndarray, y: np.ndarray, a: np.ndarray, b: np.ndarray, level: float = 0.95, n_resamples: int = 5000,
-    seed: int = 0, methods: Sequence[str] = INTERVALS,
-) -> dict[str, tuple[float, float]]:  # fmt: skip
+    x: np.ndarray,
+    y: np.ndarray,
+    a: np.ndarray,
+    b: np.ndarray,
+    level: float = 0.95,
+    n_resamples: int = 5000,
+    seed: int = 0,
+    methods: Sequence[str] = INTERVALS,
+) -> dict[str, tuple[float, float]]:
     """Method → interval, all from the same draws; parameters and errors as :func:`effect_size_interval`."""
     _check_interval(level, n_resamples, methods)
     return _intervals([_cosines(x, y, a, b)], level, n_resamples, seed, methods)
 
 
 def difference_interval(
-    one: Sequence[np.ndarray], other: Sequence[np.ndarray], level: float = 0.95, n_resamples: int = 5000,
-    seed: int = 0, method: str = "bca",
-) -> tuple[float, float]:  # fmt: skip
+    one: Sequence[np.ndarray],
+    other: Sequence[np.ndarray],
+    level: float = 0.95,
+    n_resamples: int = 5000,
+    seed: int = 0,
+    method: str = "bca",
+) -> tuple[float, float]:
     """Bootstrap interval of d(other) − d(one): the same words by two models, drawn anew together.
 
     A word that is drawn for one model is drawn for the other, so what the models share cancels.
@@ -107,8 +130,11 @@ def difference_interval(
     _check_interval(level, n_resamples, (method,))
     sides = [_cosines(*one), _cosines(*other)]
     if sides[0].sizes != sides[1].sizes:
-        raise BadValues("the models do not have the same words", expected="sets of the same sizes",
-                        got=f"{sides[0].sizes} and {sides[1].sizes}")  # fmt: skip
+        raise BadValues(
+            "the models do not have the same words",
+            expected="sets of the same sizes",
+            got=f"{sides[0].sizes} and {sides[1].sizes}",
+        )
     return _intervals(sides, level, n_resamples, seed, (method,))[method]
 
 
@@ -117,8 +143,11 @@ def _check_interval(level: float, n_resamples: int, methods: Sequence[str]) -> N
         if method not in INTERVALS:
             raise unknown("interval method", method, INTERVALS)
     if not 0 < level < 1 or n_resamples < 1:
-        raise BadValues("no interval can be made", expected="0 < level < 1 and n_resamples >= 1",
-                        got=f"level={level}, n_resamples={n_resamples}")  # fmt: skip
+        raise BadValues(
+            "no interval can be made",
+            expected="0 < level < 1 and n_resamples >= 1",
+            got=f"level={level}, n_resamples={n_resamples}",
+        )
 
 
 def _intervals(sides: Sequence[_Cosines], level: float, n_resamples: int, seed: int, methods: Sequence[str]):

@@ -60,9 +60,17 @@ class WeatResult:
 
 
 def weat_test(
-    x: np.ndarray, y: np.ndarray, a: np.ndarray, b: np.ndarray, alternative: str = "greater", *,
-    words: Mapping[str, Sequence[str]] | None = None, where: str = "", rtol: float = 0.01, atol: float = 1e-9,
-) -> WeatResult:  # fmt: skip
+    x: np.ndarray,
+    y: np.ndarray,
+    a: np.ndarray,
+    b: np.ndarray,
+    alternative: str = "greater",
+    *,
+    words: Mapping[str, Sequence[str]] | None = None,
+    where: str = "",
+    rtol: float = 0.01,
+    atol: float = 1e-9,
+) -> WeatResult:
     """Word Embedding Association Test (Caliskan et al. 2017; WEATHub, section 3.1).
 
     Parameters
@@ -103,11 +111,21 @@ def weat_test(
     p = exact_p(s_x, s_y, rtol=rtol, atol=atol)
     tail, strict = _tails(p, alternative)
     return WeatResult(
-        statistic=test_statistic(s_x, s_y), effect_size=effect_size(s_x, s_y),
-        p_value=tail.value, p_value_bounds=(tail.low, tail.high), p_value_strict=strict.value,
-        p_value_two_sided=p.two_sided.value, method=p.method, alternative=alternative,
-        n_x=len(x), n_y=len(y), n_a=len(a), n_b=len(b), p_min=smallest_p(len(x), len(y)), permutation=p,
-    )  # fmt: skip
+        statistic=test_statistic(s_x, s_y),
+        effect_size=effect_size(s_x, s_y),
+        p_value=tail.value,
+        p_value_bounds=(tail.low, tail.high),
+        p_value_strict=strict.value,
+        p_value_two_sided=p.two_sided.value,
+        method=p.method,
+        alternative=alternative,
+        n_x=len(x),
+        n_y=len(y),
+        n_a=len(a),
+        n_b=len(b),
+        p_min=smallest_p(len(x), len(y)),
+        permutation=p,
+    )
 
 
 weat_test.__test__ = False  # for pytest: not a test of this library

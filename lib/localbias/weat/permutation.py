@@ -107,9 +107,14 @@ class PermutationP:
 
 
 def exact_p(
-    association_x: np.ndarray, association_y: np.ndarray, *, rtol: float = 0.01, atol: float = 1e-9,
-    max_half: int = MAX_HALF, max_cells: int = MAX_CELLS,
-) -> PermutationP:  # fmt: skip
+    association_x: np.ndarray,
+    association_y: np.ndarray,
+    *,
+    rtol: float = 0.01,
+    atol: float = 1e-9,
+    max_half: int = MAX_HALF,
+    max_cells: int = MAX_CELLS,
+) -> PermutationP:
     """Permutation p-values of S′, by complete count or with certified bounds.
 
     Parameters

@@ -14,15 +14,7 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from localbias.data import (
-    WordSets,
-    clean_sets,
-    dataset_label,
-    has_words,
-    languages_in,
-    load_words,
-    resolve_dataset,
-)  # fmt: skip
+from localbias.data import WordSets, clean_sets, dataset_label, has_words, languages_in, load_words, resolve_dataset
 from localbias.data.lexicon import folded
 from localbias.embed import Encoder
 from localbias.errors import BadValues, unknown
@@ -32,11 +24,39 @@ from localbias.weat.measure import WeatResult, weat_test
 from localbias.weat.permutation import smallest_p
 
 COLUMNS = (
-    "dataset", "language", "variant", "test", "model", "revision", "weights", "method", "protocol", "clean",
-    "n_x", "n_y", "n_a", "n_b", "statistic", "effect_size", "ci_low", "ci_high",
-    "p_value", "p_low", "p_high", "p_strict", "p_two_sided", "p_min", "q_value", "p_holm",
-    "significant_paper", "significant_q", "coverage", "p_method", "family_size", "flags",
-)  # fmt: skip
+    "dataset",
+    "language",
+    "variant",
+    "test",
+    "model",
+    "revision",
+    "weights",
+    "method",
+    "protocol",
+    "clean",
+    "n_x",
+    "n_y",
+    "n_a",
+    "n_b",
+    "statistic",
+    "effect_size",
+    "ci_low",
+    "ci_high",
+    "p_value",
+    "p_low",
+    "p_high",
+    "p_strict",
+    "p_two_sided",
+    "p_min",
+    "q_value",
+    "p_holm",
+    "significant_paper",
+    "significant_q",
+    "coverage",
+    "p_method",
+    "family_size",
+    "flags",
+)
 """Columns of :func:`run_weat`. ``coverage`` is the share of the words that have a vector."""
 
 FAMILY = ("dataset", "variant", "model", "protocol", "method", "clean")
@@ -48,12 +68,21 @@ SMALL = 8
 
 
 def run_weat(
-    languages: Iterable[str] | str = "all", tests: Iterable[str] | str = "original",
-    model: Sequence[str] | str = "multilingual-e5-small", methods: Sequence[str] | str = ("M5",),
-    variant: Sequence[str] | str = "all", dataset: str = "auto", protocol: str = "in-context",
-    clean: bool = False, level: float = 0.95, n_resamples: int = 2000, seed: int = 0, alpha: float = 0.05,
-    interval: str = "bca", progress: bool = True,
-) -> pd.DataFrame:  # fmt: skip
+    languages: Iterable[str] | str = "all",
+    tests: Iterable[str] | str = "original",
+    model: Sequence[str] | str = "multilingual-e5-small",
+    methods: Sequence[str] | str = ("M5",),
+    variant: Sequence[str] | str = "all",
+    dataset: str = "auto",
+    protocol: str = "in-context",
+    clean: bool = False,
+    level: float = 0.95,
+    n_resamples: int = 2000,
+    seed: int = 0,
+    alpha: float = 0.05,
+    interval: str = "bca",
+    progress: bool = True,
+) -> pd.DataFrame:
     """Every test in every language, by every method of every model.
 
     Parameters
@@ -129,9 +158,12 @@ def tests_of(tests: Iterable[str] | str) -> tuple[str, ...]:
 
 
 def languages_of(
-    languages: Iterable[str] | str, tests: Iterable[str], variants: Sequence[str] = ("all",), dataset: str = "auto",
+    languages: Iterable[str] | str,
+    tests: Iterable[str],
+    variants: Sequence[str] = ("all",),
+    dataset: str = "auto",
     leave_out: Sequence[str] = (),
-) -> tuple[str, ...]:  # fmt: skip
+) -> tuple[str, ...]:
     """Language codes of a list, of one code, or "all": those that the data set has all these tests for.
 
     ``leave_out`` holds codes that "all" shall not mean. Raises :class:`UnknownName` for a test that no
@@ -150,9 +182,12 @@ def languages_of(
     if not has:
         for test in tests:
             weat_test_spec(test)
-        raise BadValues("no language has all of these tests", where=f"data set {resolve_dataset(dataset)}",
-                        got=f"tests {', '.join(tests)}; variants {', '.join(variants)}",
-                        todo="ask for fewer tests, or list the languages")  # fmt: skip
+        raise BadValues(
+            "no language has all of these tests",
+            where=f"data set {resolve_dataset(dataset)}",
+            got=f"tests {', '.join(tests)}; variants {', '.join(variants)}",
+            todo="ask for fewer tests, or list the languages",
+        )
     return tuple(has)
 
 
@@ -201,8 +236,16 @@ def _row(sets: WordSets, vectors: Mapping[str, np.ndarray], code, model, level, 
     sizes = {f"n_{role.lower()}": len(words) for role, words in known.items()}
     total = sum(map(len, sets.sets.values()))
     coverage = sum(sizes.values()) / total if total else 0.0
-    row = {"language": sets.language, "variant": sets.variant, "test": sets.test, "method": code, **sizes,
-           "coverage": coverage, "p_min": float("nan"), "p_method": ""}  # fmt: skip
+    row = {
+        "language": sets.language,
+        "variant": sets.variant,
+        "test": sets.test,
+        "method": code,
+        **sizes,
+        "coverage": coverage,
+        "p_min": float("nan"),
+        "p_method": "",
+    }
     flags = word_flags(sets) + _missing_flags(sets, known)
     if min(sizes.values()) < 2:
         few = ", ".join(f"{role} has {len(words)}" for role, words in known.items() if len(words) < 2)
@@ -218,10 +261,16 @@ def _row(sets: WordSets, vectors: Mapping[str, np.ndarray], code, model, level, 
 def _numbers(result: WeatResult) -> dict:
     low, high = result.p_value_bounds
     return {
-        "statistic": result.statistic, "effect_size": result.effect_size, "p_value": result.p_value, "p_low": low,
-        "p_high": high, "p_strict": result.p_value_strict, "p_two_sided": result.p_value_two_sided,
-        "p_min": result.p_min, "p_method": result.method,
-    }  # fmt: skip
+        "statistic": result.statistic,
+        "effect_size": result.effect_size,
+        "p_value": result.p_value,
+        "p_low": low,
+        "p_high": high,
+        "p_strict": result.p_value_strict,
+        "p_two_sided": result.p_value_two_sided,
+        "p_min": result.p_min,
+        "p_method": result.method,
+    }
 
 
 def word_flags(sets: WordSets) -> list[str]:
@@ -301,6 +350,7 @@ def smallest_p_table(results: pd.DataFrame) -> pd.DataFrame:
     """For each pair of target set sizes in a result table: how many rows have it, and the smallest p it can give."""
     sizes = results.groupby(["n_x", "n_y"], as_index=False).size().rename(columns={"size": "rows"})
     computable = sizes[["n_x", "n_y"]].min(axis=1) >= 2
-    sizes["p_min"] = [smallest_p(x, y) if ok else np.nan
-                      for x, y, ok in zip(sizes["n_x"], sizes["n_y"], computable, strict=True)]  # fmt: skip
+    sizes["p_min"] = [
+        smallest_p(x, y) if ok else np.nan for x, y, ok in zip(sizes["n_x"], sizes["n_y"], computable, strict=True)
+    ]
     return sizes.sort_values("p_min", ascending=False, kind="stable").reset_index(drop=True)

@@ -20,9 +20,13 @@ TRANSLATIONS = {"gt": "machine translation", "human": "human translation", "star
 
 
 def run_translations(
-    languages: Sequence[str] | str = "all", tests: Sequence[str] | str = "original",
-    model: str = "multilingual-e5-small", methods: Sequence[str] = ("M5",), dataset: str = "auto", **settings,
-) -> pd.DataFrame:  # fmt: skip
+    languages: Sequence[str] | str = "all",
+    tests: Sequence[str] | str = "original",
+    model: str = "multilingual-e5-small",
+    methods: Sequence[str] = ("M5",),
+    dataset: str = "auto",
+    **settings,
+) -> pd.DataFrame:
     """The same tests with words translated by machine, by people, and written by a language model.
 
     Runs the published machine ("gt") and human translations, where they are at hand (or the list that
@@ -44,15 +48,22 @@ def run_translations(
             part = run_weat(codes, tests, model, methods, variant, name, **settings)
             parts.append(part.assign(arm=TRANSLATIONS.get(variant, dataset_label(name))))
     if not parts:
-        raise BadTable("no translation has these tests in these languages", expected=", ".join(TRANSLATIONS),
-                       got=f"languages {languages}, tests {', '.join(tests)}")  # fmt: skip
+        raise BadTable(
+            "no translation has these tests in these languages",
+            expected=", ".join(TRANSLATIONS),
+            got=f"languages {languages}, tests {', '.join(tests)}",
+        )
     return pd.concat(parts, ignore_index=True)
 
 
 def run_models(
-    languages: Sequence[str] | str, tests: Sequence[str] | str, multilingual: str,
-    monolingual: Sequence[str] | str = "registry", methods: Sequence[str] = ("M5", "M10"), **settings,
-) -> pd.DataFrame:  # fmt: skip
+    languages: Sequence[str] | str,
+    tests: Sequence[str] | str,
+    multilingual: str,
+    monolingual: Sequence[str] | str = "registry",
+    methods: Sequence[str] = ("M5", "M10"),
+    **settings,
+) -> pd.DataFrame:
     """A multilingual model and monolingual ones on the same tests (WEATHub, section 4.2).
 
     Parameters
@@ -81,9 +92,14 @@ def run_models(
 
 
 def paired_differences(
-    pairs: pd.DataFrame, dataset: str = "auto", level: float = 0.95, n_resamples: int = 2000, seed: int = 0,
-    interval: str = "bca", progress: bool = False,
-) -> pd.DataFrame:  # fmt: skip
+    pairs: pd.DataFrame,
+    dataset: str = "auto",
+    level: float = 0.95,
+    n_resamples: int = 2000,
+    seed: int = 0,
+    interval: str = "bca",
+    progress: bool = False,
+) -> pd.DataFrame:
     """How much two models differ in each test, with an interval: both see the same words, drawn anew together.
 
     Parameters
@@ -135,8 +151,14 @@ def _paired(vectors: _Vectors, pair: dict, level: float, n_resamples: int, seed:
     sets = vectors.sets[pair["test"], pair["language"], pair["variant"]].sets.values()
     kept = [[w for w in words if not (np.isnan(one[w]).any() or np.isnan(other[w]).any())] for words in sets]
     words = sum(map(len, kept))
-    row = {"effect_shared_one": np.nan, "effect_shared_other": np.nan, "low": np.nan, "high": np.nan, "words": words,
-           "words_left": sum(map(len, sets)) - words}  # fmt: skip
+    row = {
+        "effect_shared_one": np.nan,
+        "effect_shared_other": np.nan,
+        "low": np.nan,
+        "high": np.nan,
+        "words": words,
+        "words_left": sum(map(len, sets)) - words,
+    }
     if min(map(len, kept)) >= 2:
         arrays = [[np.stack([by[w] for w in words]) for words in kept] for by in (one, other)]
         d = [effect_size(associations(x, a, b), associations(y, a, b)) for x, y, a, b in arrays]
@@ -156,6 +178,10 @@ def _with_own_model(languages: Sequence[str] | str) -> list[str]:
     own = monolingual_models()
     codes = list(own) if languages == "all" else [languages] if isinstance(languages, str) else list(languages)
     if lacking := [code for code in codes if code not in own]:
-        raise BadTable("no monolingual model is registered", where=", ".join(lacking), expected=", ".join(own),
-                       todo="name the models: monolingual=[…]")  # fmt: skip
+        raise BadTable(
+            "no monolingual model is registered",
+            where=", ".join(lacking),
+            expected=", ".join(own),
+            todo="name the models: monolingual=[…]",
+        )
     return codes

@@ -15,27 +15,55 @@ from localbias.weat.compare import labelled
 from localbias.weat.inference import paper_rule_level
 
 SHOWN = {
-    "language_name": "language", "test_label": "test", "method": "method", "effect_size": "d", "ci_low": "low",
-    "ci_high": "high", "p_two_sided": "two-sided p", "q_value": "q", "flags": "flags",
-}  # fmt: skip
+    "language_name": "language",
+    "test_label": "test",
+    "method": "method",
+    "effect_size": "d",
+    "ci_low": "low",
+    "ci_high": "high",
+    "p_two_sided": "two-sided p",
+    "q_value": "q",
+    "flags": "flags",
+}
 """Columns of a result table that a page shows, with their headings; the download holds all."""
 SHOWN_BESIDE = {
-    "language_name": "language", "test_label": "test", "method": "method", "effect_size": "our d",
-    "d_published": "their d", "difference": "ours − theirs", "p_value": "our p", "p_published": "their p",
+    "language_name": "language",
+    "test_label": "test",
+    "method": "method",
+    "effect_size": "our d",
+    "d_published": "their d",
+    "difference": "ours − theirs",
+    "p_value": "our p",
+    "p_published": "their p",
     "flags_published": "doubts about theirs",
-}  # fmt: skip
+}
 """The same of a :func:`beside_published` table."""
 SHOWN_PAIRS = {
-    "language_name": "language", "test_label": "test", "effect_size_one": "d, one", "effect_size_other": "d, other",
-    "difference": "other − one", "q_value_one": "q, one", "q_value_other": "q, other",
-    "significance_differs": "verdict differs", "flags_other": "flags, other",
-}  # fmt: skip
+    "language_name": "language",
+    "test_label": "test",
+    "effect_size_one": "d, one",
+    "effect_size_other": "d, other",
+    "difference": "other − one",
+    "q_value_one": "q, one",
+    "q_value_other": "q, other",
+    "significance_differs": "verdict differs",
+    "flags_other": "flags, other",
+}
 """The same of a :func:`side_by_side` table."""
 SHOWN_DIFFERENCES = {
-    "language_name": "language", "test_label": "test", "other_title": "other model", "effect_shared_one": "d, one",
-    "effect_shared_other": "d, other", "change": "other − one", "low": "low", "high": "high", "apart": "leaves 0 out",
-    "significance_differs": "verdict differs", "words": "words", "words_left": "words left out",
-}  # fmt: skip
+    "language_name": "language",
+    "test_label": "test",
+    "other_title": "other model",
+    "effect_shared_one": "d, one",
+    "effect_shared_other": "d, other",
+    "change": "other − one",
+    "low": "low",
+    "high": "high",
+    "apart": "leaves 0 out",
+    "significance_differs": "verdict differs",
+    "words": "words",
+    "words_left": "words left out",
+}
 """The same of a table of :func:`localbias.weat.studies.paired_differences`."""
 P_SHOWN = 1e-6
 """A smaller p is not written out: long lists leave it between bounds wider than 1 % (``p_low``, ``p_high``)."""
@@ -52,13 +80,34 @@ def p_text(p: float) -> str:
     return (f"{p:.1e}" if p < 5e-4 else f"{p:.3f}").replace("-", "−")
 
 
-FORMATS = dict.fromkeys(
-    ("effect_size", "ci_low", "ci_high", "d_published", "difference", "effect_size_one", "effect_size_other", "mean_d",
-     "lowest_d", "highest_d", "effect_shared_one", "effect_shared_other", "change", "low", "high", "d_before",
-     "d_after"), "+.2f",
-) | dict.fromkeys(
-    ("p_value", "p_two_sided", "q_value", "p_holm", "q_value_one", "q_value_other", "p_before", "p_after"), p_text,
-) | {"share": ".0%", "coverage": ".0%", "p_min": ".1e"}  # fmt: skip
+FORMATS = (
+    dict.fromkeys(
+        (
+            "effect_size",
+            "ci_low",
+            "ci_high",
+            "d_published",
+            "difference",
+            "effect_size_one",
+            "effect_size_other",
+            "mean_d",
+            "lowest_d",
+            "highest_d",
+            "effect_shared_one",
+            "effect_shared_other",
+            "change",
+            "low",
+            "high",
+            "d_before",
+            "d_after",
+        ),
+        "+.2f",
+    )
+    | dict.fromkeys(
+        ("p_value", "p_two_sided", "q_value", "p_holm", "q_value_one", "q_value_other", "p_before", "p_after"), p_text
+    )
+    | {"share": ".0%", "coverage": ".0%", "p_min": ".1e"}
+)
 
 
 def formats(table: pd.DataFrame) -> dict[str, str | Callable[[float], str]]:
@@ -79,10 +128,15 @@ def overview(results: pd.DataFrame, by: Sequence[str] = ("test",)) -> pd.DataFra
         positive=results["effect_size"] > 0, negative_q=results["significant_q"] & (results["effect_size"] < 0)
     )
     return table.groupby(list(by), sort=False, as_index=False).agg(
-        tests=("effect_size", "count"), positive=("positive", "sum"), significant_q=("significant_q", "sum"),
-        significant_q_negative=("negative_q", "sum"), significant_paper=("significant_paper", "sum"),
-        mean_d=("effect_size", "mean"), lowest_d=("effect_size", "min"), highest_d=("effect_size", "max"),
-    )  # fmt: skip
+        tests=("effect_size", "count"),
+        positive=("positive", "sum"),
+        significant_q=("significant_q", "sum"),
+        significant_q_negative=("negative_q", "sum"),
+        significant_paper=("significant_paper", "sum"),
+        mean_d=("effect_size", "mean"),
+        lowest_d=("effect_size", "min"),
+        highest_d=("effect_size", "max"),
+    )
 
 
 def headline(results: pd.DataFrame) -> dict[str, object]:
@@ -98,19 +152,29 @@ def headline(results: pd.DataFrame) -> dict[str, object]:
     """
     made = results.dropna(subset="effect_size")
     if made.empty:
-        raise BadTable("no effect was computed", expected="rows with an effect size", got=f"{len(results)} rows",
-                       where="; ".join(results["flags"].unique()[:3]))  # fmt: skip
+        raise BadTable(
+            "no effect was computed",
+            expected="rows with an effect size",
+            got=f"{len(results)} rows",
+            where="; ".join(results["flags"].unique()[:3]),
+        )
     top, bottom = made.loc[made["effect_size"].idxmax()], made.loc[made["effect_size"].idxmin()]
     level = np.mean([paper_rule_level(x, y) for x, y in zip(made["n_x"], made["n_y"], strict=True)])
     return {
-        "n": len(made), "n_q": int(made["significant_q"].sum()), "n_paper": int(made["significant_paper"].sum()),
-        "n_negative": int((made["significant_q"] & (made["effect_size"] < 0)).sum()), "paper_level": float(level),
-        "expected": float(level) * len(made), "languages": made["language"].nunique(),
+        "n": len(made),
+        "n_q": int(made["significant_q"].sum()),
+        "n_paper": int(made["significant_paper"].sum()),
+        "n_negative": int((made["significant_q"] & (made["effect_size"] < 0)).sum()),
+        "paper_level": float(level),
+        "expected": float(level) * len(made),
+        "languages": made["language"].nunique(),
         "by_test": most_and_least(made),
-        "top": f"{top['language_name']}, {top['test_label']}", "top_d": float(top["effect_size"]),
-        "bottom": f"{bottom['language_name']}, {bottom['test_label']}", "bottom_d": float(bottom["effect_size"]),
+        "top": f"{top['language_name']}, {top['test_label']}",
+        "top_d": float(top["effect_size"]),
+        "bottom": f"{bottom['language_name']}, {bottom['test_label']}",
+        "bottom_d": float(bottom["effect_size"]),
         "median_width": float((made["ci_high"] - made["ci_low"]).median()),
-    }  # fmt: skip
+    }
 
 
 def most_and_least(results: pd.DataFrame) -> str:
@@ -174,14 +238,17 @@ def changes(pairs: pd.DataFrame) -> dict[str, object]:
     named["test_label"] = named.get("test_label", f"{pairs['one'].iloc[0]} and {pairs['other'].iloc[0]}")
     row = named.loc[named["difference"].abs().idxmax()]
     return {
-        "n": len(pairs), "same": int((~changed(pairs["difference"])).sum()),
-        "changed": int(changed(pairs["difference"]).sum()), "sign": int(pairs["sign_differs"].sum()),
+        "n": len(pairs),
+        "same": int((~changed(pairs["difference"])).sum()),
+        "changed": int(changed(pairs["difference"]).sum()),
+        "sign": int(pairs["sign_differs"].sum()),
         "significance": int(pairs["significance_differs"].sum()),
         "mean_absolute": float(pairs["difference"].abs().mean()),
         "largest": f"{row['language_name']}, {row['test_label']}",
         "largest_other": row.get("other_title", row["other"]),
-        "largest_from": float(row["effect_size_one"]), "largest_to": float(row["effect_size_other"]),
-    }  # fmt: skip
+        "largest_from": float(row["effect_size_one"]),
+        "largest_to": float(row["effect_size_other"]),
+    }
 
 
 FLAG_KINDS = {
