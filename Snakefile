@@ -7,8 +7,8 @@ from glob import glob
 from pathlib import Path
 
 import localbias
-from localbias.data import resolve_dataset
-from localbias.runner.profiles import notebooks
+from localbias.words.lexicon import resolve_dataset
+from localbias.book.profiles import notebooks
 
 PROFILE = config.get("profile", "quick")
 STAGE = config.get("stage", "pages")
@@ -17,7 +17,7 @@ PAGES = [stem for stem in notebooks() if stem not in LEDGER]
 PACKAGE = Path(localbias.__file__).parent
 LIBRARY = sorted(map(str, PACKAGE.rglob("*.py")))
 DATA = sorted(glob("data/*.*") + glob("data/starter/**/*.*", recursive=True) + glob("data/papers/*") + glob("data/lexicons/*.csv") + glob("data/reference/*.*"))
-RUN = sys.executable + " -m localbias.runner run {wildcards.stem} --profile {params.profile} --quiet"
+RUN = sys.executable + " -m localbias run {wildcards.stem} --profile {params.profile} --quiet"
 
 
 def page(stem):
@@ -83,9 +83,9 @@ else:
             pages=sorted(glob("book/_executed/*.ipynb")),
             prose=sorted(glob("book/*.*") + glob("book/_static/**/*.*", recursive=True) + glob("data/reference/*.csv")),
             settings=["_config.yml", "_toc.yml"],
-            extension=str(PACKAGE / "offline_sphinx.py"),
+            extension=str(PACKAGE / "book/offline_sphinx.py"),
             manifests=sorted(glob("data/results/manifests/*.json")),
         output:
             update("_build/html/index.html"),
         shell:
-            sys.executable + " -m localbias.runner site"
+            sys.executable + " -m localbias site"

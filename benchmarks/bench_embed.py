@@ -25,9 +25,9 @@ import warnings
 import numpy as np
 import torch
 
-from localbias.data import load_words
-from localbias.embed import Encoder
+from localbias.models.encoder import Encoder
 from localbias.registry import ORIGINAL_TESTS
+from localbias.words.lexicon import load_words
 
 METHODS = ("M1", "M2", "M3", "M4", "M5", "M6", "M7", "M8", "M9")
 LAYER = {"M1": 0, "M2": 0, "M3": -2, "M4": -2, "M8": -1, "M9": -1}
@@ -123,8 +123,8 @@ def bench_models(models, languages):
 
 LANGUAGES = """
 import json, resource, sys, time
-from localbias.data import load_words
-from localbias.embed import Encoder
+from localbias.words.lexicon import load_words
+from localbias.models.encoder import Encoder
 from localbias.registry import ORIGINAL_TESTS, WEATHUB_24
 encoder = Encoder(sys.argv[1], cache=False, progress=False)
 encoder.encode(["a", "b c"])

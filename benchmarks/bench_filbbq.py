@@ -21,11 +21,14 @@ import time
 import numpy as np
 import torch
 
-from localbias.filbbq import answer as answering
-from localbias.filbbq import answer_probabilities, generate_prompts, sample, seed_scores
-from localbias.filbbq.letters import letter_tokens
-from localbias.filbbq.protocols import model_texts, prompt_form, token_ids
-from localbias.filbbq.tree import bundles, plain_logits, saving
+from localbias.models import answers as answering
+from localbias.models.answers import answer_probabilities
+from localbias.models.letters import letter_tokens
+from localbias.models.prefix_tree import bundles, plain_logits, saving
+from localbias.prompts.generation import generate_prompts
+from localbias.prompts.inventory import sample
+from localbias.prompts.wording import model_texts, prompt_form, token_ids
+from localbias.studies.seeds import seed_scores
 
 TARGETS = {"fifty seeds": 1.05, "tokens": 2.0, "difference": 1e-4}
 

@@ -19,8 +19,9 @@ from pathlib import Path
 
 import numpy as np
 
-from localbias.weat import effect_size_interval, exact_p, smallest_p
-from localbias.weat.association import associations
+from localbias.measures.association import associations
+from localbias.measures.intervals import effect_size_interval
+from localbias.measures.permutation import exact_p, smallest_p
 
 SIZES = json.loads((Path(__file__).parent / "set_sizes.json").read_text())
 """How many of the published tests have each (n_x, n_y, n_a, n_b)."""

@@ -17,9 +17,8 @@ import pandas as pd
 from tqdm import tqdm
 
 from localbias.files import project_root, replacing
-from localbias.weat import effect_size
-from localbias.weat.association import associations, unit_vectors
-from localbias.weat.inference import INTERVALS, effect_size_intervals
+from localbias.measures.association import associations, effect_size, unit_vectors
+from localbias.measures.intervals import INTERVALS, effect_size_intervals
 
 SIZES = ((6, 6, 7, 7), (8, 8, 8, 8), (10, 10, 10, 10), (10, 10, 33, 33), (25, 25, 25, 25))
 LEANS = (0.0, 1.0, 3.0)

@@ -38,7 +38,7 @@ class Book:
     def command(self, *arguments: str) -> subprocess.CompletedProcess:
         """`localbias …` in this book."""
         return subprocess.run(
-            [sys.executable, "-m", "localbias.runner", *arguments],
+            [sys.executable, "-m", "localbias", *arguments],
             cwd=self.root,
             env=self.environment,
             capture_output=True,

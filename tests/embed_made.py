@@ -19,7 +19,7 @@ from transformers import (
     T5Model,
 )
 
-from localbias.embed import Encoder
+from localbias.models.encoder import Encoder
 
 
 @cache

@@ -10,7 +10,7 @@ import torch
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast, RobertaConfig, RobertaForMaskedLM
 
-from localbias.filbbq.answer import Loaded
+from localbias.models.answers import Loaded
 
 ORDERS = ["bcu", "ucb", "cub", "ubc", "cbu", "buc"]
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import nbformat
 import pandas as pd
 
-from localbias import charts, page
+from localbias.book import charts, page
 
 PROJECT = Path(__file__).resolve().parent.parent
 PAGE = "03-cross-lingual-weat"

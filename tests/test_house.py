@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from localbias.runner import parameters
+from localbias.book import parameters
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -61,7 +61,7 @@ def test_a_template_is_clean_typed_and_short(path):
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 @pytest.mark.parametrize("profile", ["smoke", "quick", "paper"])
 def test_every_profile_sets_only_what_the_template_declares(path, profile):
-    from localbias.runner.profiles import profile_parameters
+    from localbias.book.profiles import profile_parameters
 
     assert isinstance(profile_parameters(profile, path), dict)
 

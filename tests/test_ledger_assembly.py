@@ -9,7 +9,7 @@ import pytest
 
 from ledger_made import cells
 from localbias import ledger
-from localbias.charts import ledger as charts
+from localbias.book.charts import ledger as charts
 from localbias.errors import BadTable, LocalBiasError, UnknownName
 from localbias.ledger import assembly as b
 from localbias.ledger import tables, view
@@ -198,7 +198,7 @@ def test_flagged_cells_are_left_out_of_the_second_verdict(book):
 @pytest.mark.mirror
 def test_claims_recounted_by_hand():
     """Two verdicts' figures from the published table by plain counting, without the ledger."""
-    from localbias.data.published import published_results
+    from localbias.studies.published import published_results
 
     cells = published_results(repeats=False)
     korean = (

@@ -3,7 +3,8 @@
 import pandas as pd
 import pytest
 
-from localbias import ledger, page
+from localbias import ledger
+from localbias.book import page
 from localbias.errors import UnknownName
 from localbias.ledger import sections, tables
 

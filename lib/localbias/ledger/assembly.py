@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 import pandas as pd
 
-from localbias.data import integrity
+from localbias.audit import results as integrity
 from localbias.errors import BadTable, unknown
 from localbias.files import project_root, replacing
 from localbias.ledger import tables as t

@@ -262,7 +262,7 @@ def matching(table: pd.DataFrame, settings: Settings) -> Finding:
     Parameters
     ----------
     table : DataFrame
-        As :func:`localbias.data.published.check_printed` returns.
+        As :func:`localbias.studies.published.check_printed` returns.
     """
     read = table[table.status == "printed"]
     if read.empty:

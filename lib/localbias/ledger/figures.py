@@ -9,8 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from localbias import page
-from localbias.charts import ledger as charts
+from localbias.book import page
+from localbias.book.charts import ledger as charts
 from localbias.errors import unknown
 from localbias.ledger import tables
 from localbias.ledger.sections import NEEDED

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pandas as pd
 
-from localbias import page
-from localbias.charts import ledger as charts
-from localbias.data import integrity
-from localbias.data.published import paper_tables, published_results, published_sensitivity
+from localbias.audit import results as integrity
+from localbias.book import page
+from localbias.book.charts import ledger as charts
 from localbias.ledger import tables
 from localbias.ledger.assembly import Ledger, switched
 from localbias.ledger.finding import VERDICTS
 from localbias.ledger.settings import Settings
 from localbias.ledger.view import MEANINGS
+from localbias.studies.published import paper_tables, published_results, published_sensitivity
 
 NEEDED = (
     "This section needs the authors' result files (weathub/final_results), which are not at hand: neither in a mirror, "

@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from localbias.data import integrity, sources
-from localbias.data.published import check_printed, paper_tables, published_results, published_sensitivity, rho
+from localbias import sources
+from localbias.audit import results as integrity
 from localbias.files import project_root, results_dir
 from localbias.ledger.settings import Settings
+from localbias.measures.intervals import adjust, paper_rule
 from localbias.registry import DIMENSION_TESTS, INDIA_TESTS, MODELS, TESTS, WEATHUB_24
-from localbias.weat.inference import adjust, paper_rule
+from localbias.studies.published import check_printed, paper_tables, published_results, published_sensitivity, rho
 
 P_FLOOR = 0.0005
 """p is printed to three decimals: 0.000 is read as at most this, 1.000 as at least one minus this."""
@@ -105,7 +106,7 @@ def prompt_counts() -> pd.DataFrame:
         ``name``, ``value``: prompts, rows of the template files, those that yield prompts, new ones and
         their shares, fewest and most prompts of a template.
     """
-    from localbias.filbbq.inventory import table2
+    from localbias.prompts.inventory import table2
 
     by = table2("filbbq").set_index(["category", "origin"])
     whole, new = by.loc[("all", "all")], by.loc[("all", "new")]
@@ -184,7 +185,7 @@ def _rho_of_one_model(every: pd.DataFrame) -> pd.DataFrame:
 
 
 def _cells(table: pd.DataFrame) -> pd.DataFrame:
-    """A table of :func:`localbias.weat.run_weat` in the published tables' words; cleaned lists are left out."""
+    """A table of :func:`localbias.studies.weat.run_weat` in the published tables' words; cleaned lists are left out."""
     out = table.rename(columns={"effect_size": "d"}).assign(
         source=table.get("variant", "all"),
         dataset=table.get("dataset", ""),

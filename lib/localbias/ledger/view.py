@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from IPython.display import HTML, display
 
-from localbias import page
+from localbias.book import page
 from localbias.files import results_dir
 from localbias.ledger.assembly import Ledger, build
 from localbias.ledger.claim import PAGES

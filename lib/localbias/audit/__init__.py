@@ -1,0 +1,1 @@
+"""What is wrong with words, templates and published cells: lists of rules."""

@@ -1,0 +1,1 @@
+"""The page, its charts, the runner and the site."""

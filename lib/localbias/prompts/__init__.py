@@ -1,0 +1,1 @@
+"""Templates and BBQ files → prompts, and what a model is shown."""

@@ -1,0 +1,1 @@
+"""Tidy tables, one a study, as the pages show them."""

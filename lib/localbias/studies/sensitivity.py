@@ -1,0 +1,188 @@
+"""ρ of arrays, and of languages × tests × methods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from scipy.spatial.distance import pdist
+from tqdm import tqdm
+
+from localbias.errors import BadValues, unknown
+from localbias.models.encoder import Encoder
+from localbias.registry import LANGUAGES, ORIGINAL_TESTS
+from localbias.registry import method as known_method
+from localbias.words.lexicon import WordSets, dataset_label, has_words, load_words, resolve_dataset
+
+COLUMNS = (
+    "language",
+    "test",
+    "method",
+    "rho",
+    "rho_x",
+    "rho_y",
+    "rho_a",
+    "rho_b",
+    "model",
+    "revision",
+    "weights",
+    "protocol",
+    "dataset",
+    "variant",
+    "coverage",
+)
+
+
+def distance_variance(vectors: np.ndarray, where: str = "") -> float:
+    """Variance (ddof=0) of the cosine distances of all pairs of a set.
+
+    Parameters
+    ----------
+    vectors : (n, dim) array
+        One row a word, two or more.
+    where : str
+        What the set is, for messages.
+
+    Returns
+    -------
+    float
+        Dimensionless, at least 0; 0 for two words, which have one distance.
+
+    Raises
+    ------
+    BadValues
+        When there are fewer than two words, or a vector is not finite or all zero.
+
+    Examples
+    --------
+    Distances 1, 1 and 0:
+
+    >>> round(distance_variance(np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 2.0]])), 4)
+    0.2222
+    """
+    vectors = np.asarray(vectors, dtype=np.float64)
+    if vectors.ndim != 2 or len(vectors) < 2:
+        raise BadValues(
+            "no pair of words to take a distance of",
+            expected="(n >= 2, dim) vectors",
+            got=str(vectors.shape),
+            where=where,
+        )
+    bad = ~np.isfinite(vectors).all(axis=1) | ~vectors.any(axis=1)
+    if bad.any():
+        raise BadValues(
+            "vectors that are NaN, infinite or all zero",
+            where=where,
+            got="rows " + ", ".join(map(str, np.flatnonzero(bad)[:5])),
+        )
+    return float(pdist(vectors, "cosine").var())
+
+
+def sensitivity(sets: Sequence[np.ndarray] | Mapping[str, np.ndarray]) -> float:
+    """ρ of one test: the mean of its sets' :func:`distance_variance`.
+
+    Parameters
+    ----------
+    sets : four (n, dim) arrays, or a mapping of role to array
+
+    Raises
+    ------
+    BadValues
+        As :func:`distance_variance`; the message names the set.
+    """
+    named = sets if isinstance(sets, Mapping) else dict(zip("XYAB", sets, strict=True))
+    return float(np.mean([distance_variance(v, f"set {role}") for role, v in named.items()]))
+
+
+def run_sensitivity(
+    languages: Iterable[str] | str = "all",
+    tests: Iterable[str] = ORIGINAL_TESTS,
+    model: str = "multilingual-e5-small",
+    methods: Sequence[str] | str = "all",
+    variant: str = "all",
+    dataset: str = "auto",
+    protocol: str = "in-context",
+    progress: bool = True,
+) -> pd.DataFrame:
+    """ρ of every method for every language and test.
+
+    Parameters
+    ----------
+    languages : list of codes, or "all"
+        "all": every language that the data set has all the tests for.
+    tests : list of names
+    model, methods, protocol
+        As in :class:`localbias.models.encoder.Encoder`; "all" methods are those that the model gives.
+    variant, dataset : str
+        As in :func:`localbias.words.lexicon.load_words`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``COLUMNS``: one row a language × test × method, ``rho`` the mean of the four sets' variances
+        ``rho_x`` … ``rho_b``. NaN for a set with fewer than two words that have a vector, and then for
+        ``rho`` too; ``coverage`` is the share of words with a vector.
+
+    Raises
+    ------
+    UnknownName
+        For a language, test, variant, method or model that does not exist.
+    """
+    dataset, tests = resolve_dataset(dataset), tuple(tests)
+    encoder = Encoder(model, protocol=protocol, progress=progress)
+    wanted = tuple(encoder.methods) if methods == "all" else tuple(methods)
+    for code in wanted:
+        if known_method(code).code not in encoder.methods:
+            raise unknown(f"method for model {model}", code, encoder.methods)
+    about = {k: getattr(encoder, k) for k in ("model", "revision", "weights", "protocol")}
+    about["dataset"] = dataset_label(dataset)
+    rows = []
+    for language in tqdm(_languages(languages, tests, variant, dataset), desc=model, disable=not progress):
+        asked = [load_words(test, language, variant, dataset) for test in tests]
+        words = sorted({word for sets in asked for word in sets.words})
+        found = encoder.encode(words, methods=wanted, language=language)
+        for code in wanted:
+            vectors = dict(zip(words, found[code], strict=True))
+            rows += [{**about, "method": code, **_row(sets, vectors)} for sets in asked]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _languages(languages, tests, variant, dataset) -> list[str]:
+    if languages != "all":
+        return [languages] if isinstance(languages, str) else list(languages)
+    return [code for code in LANGUAGES if all(has_words(test, code, variant, dataset) for test in tests)]
+
+
+def _row(sets: WordSets, vectors: Mapping[str, np.ndarray]) -> dict:
+    variances, known, total = {}, 0, 0
+    for role, words in sets.sets.items():
+        held = [vectors[word] for word in words if not np.isnan(vectors[word]).any()]
+        known, total = known + len(held), total + len(words)
+        where = f"{sets.test}, {sets.language}, set {role}"
+        variances[role] = distance_variance(np.stack(held), where) if len(held) > 1 else float("nan")
+    per_set = {f"rho_{role.lower()}": value for role, value in variances.items()}
+    return {
+        "language": sets.language,
+        "test": sets.test,
+        "variant": sets.variant,
+        **per_set,
+        "rho": float(np.mean(list(variances.values()))),
+        "coverage": known / total if total else 0.0,
+    }
+
+
+def summary(rows: pd.DataFrame, by: Sequence[str] = ("language", "method")) -> pd.DataFrame:
+    """ρ averaged over tests, with the number of tests and the method of largest ρ in each language.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns of ``by``, then rho (mean over the tests that have one), tests, best (True for the largest
+        ρ within all of ``by`` but the method).
+    """
+    by = list(by)
+    table = rows.groupby(by, sort=False)["rho"].agg(rho="mean", tests="count").reset_index()
+    within = [name for name in by if name != "method"]
+    top = table.groupby(within)["rho"].transform("max") if within else table["rho"].max()
+    return table.assign(best=table["rho"] == top)

@@ -1,0 +1,277 @@
+"""What a page says about a result table: counts, extremes, flags; and how it shows one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pandas as pd
+
+from localbias.errors import BadTable
+from localbias.measures.intervals import paper_rule_level
+from localbias.registry import TESTS
+from localbias.studies.data_page import changed
+from localbias.studies.side_by_side import labelled
+
+SHOWN = {
+    "language_name": "language",
+    "test_label": "test",
+    "method": "method",
+    "effect_size": "d",
+    "ci_low": "low",
+    "ci_high": "high",
+    "p_two_sided": "two-sided p",
+    "q_value": "q",
+    "flags": "flags",
+}
+"""Columns of a result table that a page shows, with their headings; the download holds all."""
+SHOWN_BESIDE = {
+    "language_name": "language",
+    "test_label": "test",
+    "method": "method",
+    "effect_size": "our d",
+    "d_published": "their d",
+    "difference": "ours − theirs",
+    "p_value": "our p",
+    "p_published": "their p",
+    "flags_published": "doubts about theirs",
+}
+"""The same of a :func:`beside_published` table."""
+SHOWN_PAIRS = {
+    "language_name": "language",
+    "test_label": "test",
+    "effect_size_one": "d, one",
+    "effect_size_other": "d, other",
+    "difference": "other − one",
+    "q_value_one": "q, one",
+    "q_value_other": "q, other",
+    "significance_differs": "verdict differs",
+    "flags_other": "flags, other",
+}
+"""The same of a :func:`side_by_side` table."""
+SHOWN_DIFFERENCES = {
+    "language_name": "language",
+    "test_label": "test",
+    "other_title": "other model",
+    "effect_shared_one": "d, one",
+    "effect_shared_other": "d, other",
+    "change": "other − one",
+    "low": "low",
+    "high": "high",
+    "apart": "leaves 0 out",
+    "significance_differs": "verdict differs",
+    "words": "words",
+    "words_left": "words left out",
+}
+"""The same of a table of :func:`localbias.studies.comparisons.paired_differences`."""
+P_SHOWN = 1e-6
+"""A smaller p is not written out: long lists leave it between bounds wider than 1 % (``p_low``, ``p_high``)."""
+
+
+def p_text(p: float) -> str:
+    """A p or q for readers: three decimals, two digits below 0.0005, "< 1e−6" below that.
+
+    >>> p_text(0.0312), p_text(0.00012), p_text(6.3e-13)
+    ('0.031', '1.2e−04', '< 1e−6')
+    """
+    if p < P_SHOWN:
+        return "< 1e−6"
+    return (f"{p:.1e}" if p < 5e-4 else f"{p:.3f}").replace("-", "−")
+
+
+FORMATS = (
+    dict.fromkeys(
+        (
+            "effect_size",
+            "ci_low",
+            "ci_high",
+            "d_published",
+            "difference",
+            "effect_size_one",
+            "effect_size_other",
+            "mean_d",
+            "lowest_d",
+            "highest_d",
+            "effect_shared_one",
+            "effect_shared_other",
+            "change",
+            "low",
+            "high",
+            "d_before",
+            "d_after",
+        ),
+        "+.2f",
+    )
+    | dict.fromkeys(
+        ("p_value", "p_two_sided", "q_value", "p_holm", "q_value_one", "q_value_other", "p_before", "p_after"), p_text
+    )
+    | {"share": ".0%", "coverage": ".0%", "p_min": ".1e"}
+)
+
+
+def formats(table: pd.DataFrame) -> dict[str, str | Callable[[float], str]]:
+    """How a page writes the numbers of a table: those of ``FORMATS`` that it has."""
+    return {name: form for name, form in FORMATS.items() if name in table.columns}
+
+
+def overview(results: pd.DataFrame, by: Sequence[str] = ("test",)) -> pd.DataFrame:
+    """Per group: how many effects were computed, how many are significant, their mean and range.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns of ``by``, then tests, positive, significant_q, significant_q_negative, significant_paper,
+        mean_d, lowest_d, highest_d; in the table's order.
+    """
+    table = results.assign(
+        positive=results["effect_size"] > 0, negative_q=results["significant_q"] & (results["effect_size"] < 0)
+    )
+    return table.groupby(list(by), sort=False, as_index=False).agg(
+        tests=("effect_size", "count"),
+        positive=("positive", "sum"),
+        significant_q=("significant_q", "sum"),
+        significant_q_negative=("negative_q", "sum"),
+        significant_paper=("significant_paper", "sum"),
+        mean_d=("effect_size", "mean"),
+        lowest_d=("effect_size", "min"),
+        highest_d=("effect_size", "max"),
+    )
+
+
+def headline(results: pd.DataFrame) -> dict[str, object]:
+    """What a page says first about one figure's results (:func:`labelled`).
+
+    Returns
+    -------
+    dict
+        ``n`` effects, ``n_q``, ``n_paper``, ``n_negative`` (significant and below 0), ``paper_level`` (true level of
+        the papers' rule, mean over the rows), ``expected`` (false findings of that rule if there were
+        nothing), ``languages``, ``by_test`` (:func:`most_and_least`), ``top``, ``top_d``, ``bottom``, ``bottom_d``
+        (highest and lowest d, named), ``median_width`` of the intervals.
+    """
+    made = results.dropna(subset="effect_size")
+    if made.empty:
+        raise BadTable(
+            "no effect was computed",
+            expected="rows with an effect size",
+            got=f"{len(results)} rows",
+            where="; ".join(results["flags"].unique()[:3]),
+        )
+    top, bottom = made.loc[made["effect_size"].idxmax()], made.loc[made["effect_size"].idxmin()]
+    level = np.mean([paper_rule_level(x, y) for x, y in zip(made["n_x"], made["n_y"], strict=True)])
+    return {
+        "n": len(made),
+        "n_q": int(made["significant_q"].sum()),
+        "n_paper": int(made["significant_paper"].sum()),
+        "n_negative": int((made["significant_q"] & (made["effect_size"] < 0)).sum()),
+        "paper_level": float(level),
+        "expected": float(level) * len(made),
+        "languages": made["language"].nunique(),
+        "by_test": most_and_least(made),
+        "top": f"{top['language_name']}, {top['test_label']}",
+        "top_d": float(top["effect_size"]),
+        "bottom": f"{bottom['language_name']}, {bottom['test_label']}",
+        "bottom_d": float(bottom["effect_size"]),
+        "median_width": float((made["ci_high"] - made["ci_low"]).median()),
+    }
+
+
+def most_and_least(results: pd.DataFrame) -> str:
+    """Which tests are significant in most and in fewest languages, ties named together, as a clause.
+
+    >>> table = pd.DataFrame({"test": ["weat1", "weat1", "weat2", "weat6"], "effect_size": [1.0, 0.9, 0.2, 0.1],
+    ...     "test_label": ["WEAT 1", "WEAT 1", "WEAT 2", "WEAT 6"], "significant_q": [True, True, False, False]})
+    >>> most_and_least(table)
+    'WEAT 1 is significant in 2 languages, WEAT 2 and WEAT 6 in none'
+    """
+    order = {name: i for i, name in enumerate(TESTS)}
+    table = results.sort_values("test", key=lambda tests: tests.map(lambda t: order.get(t, len(order))), kind="stable")
+    counts = table.groupby("test_label", sort=False)["significant_q"].sum()
+    most, least = int(counts.max()), int(counts.min())
+    if most == 0:
+        return "no test is significant in any language"
+    first = counts.index[counts == most].tolist()
+    verb, where = "is" if len(first) == 1 else "are", f"{most} language" + "s" * (most > 1)
+    clause, last = f"{joined(first)} {verb} significant in {where}", counts.index[counts == least].tolist()
+    return clause if most == least else f"{clause}, {joined(last)} in {least or 'none'}"
+
+
+def joined(names: Sequence[str]) -> str:
+    """Names in a sentence.
+
+    >>> joined(["WEAT 1", "WEAT 2", "WEAT 6"])
+    'WEAT 1, WEAT 2 and WEAT 6'
+    """
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def size_limits(results: pd.DataFrame) -> str:
+    """A sentence: whether the set sizes of one figure let every test reach significance."""
+    made = results.dropna(subset=["effect_size", "p_min"])
+    row = made.loc[made["p_min"].idxmax()]
+    least = f"{row['p_min']:.1e}".replace("-", "−")
+    sizes = f"{row['n_x']} and {row['n_y']} words, the smallest here, allow no two-sided p below {least}"
+    never = made["flags"].str.contains("cannot be significant").sum()
+    holm = made["flags"].str.contains("cannot pass Holm").sum()
+    if never or holm:
+        parts = [f"{never} cannot be significant at all"] * bool(never)
+        parts += [f"{holm} could not on their own pass Holm among {row['family_size']} tests"] * bool(holm)
+        return f"X and Y of {sizes}. Of {len(made)} rows {' and '.join(parts)}, whatever the model (see the flags)."
+    return f"X and Y of {sizes}: every test can pass Holm among {row['family_size']}."
+
+
+def changes(pairs: pd.DataFrame) -> dict[str, object]:
+    """What differs in a :func:`side_by_side` table: counts, and the pair that differs most, named.
+
+    Returns
+    -------
+    dict
+        ``n`` pairs, ``changed`` (by more than rounding), ``same``, ``sign`` and ``significance`` (how many differ),
+        ``mean_absolute``; of the pair that differs most ``largest`` (its name), ``largest_from``, ``largest_to``,
+        ``largest_other`` (its other side).
+    """
+    if pairs.empty:
+        raise BadTable("no pair has an effect size on both sides", expected="pairs", got="none")
+    named = labelled(pairs)
+    named["test_label"] = named.get("test_label", f"{pairs['one'].iloc[0]} and {pairs['other'].iloc[0]}")
+    row = named.loc[named["difference"].abs().idxmax()]
+    return {
+        "n": len(pairs),
+        "same": int((~changed(pairs["difference"])).sum()),
+        "changed": int(changed(pairs["difference"]).sum()),
+        "sign": int(pairs["sign_differs"].sum()),
+        "significance": int(pairs["significance_differs"].sum()),
+        "mean_absolute": float(pairs["difference"].abs().mean()),
+        "largest": f"{row['language_name']}, {row['test_label']}",
+        "largest_other": row.get("other_title", row["other"]),
+        "largest_from": float(row["effect_size_one"]),
+        "largest_to": float(row["effect_size_other"]),
+    }
+
+
+FLAG_KINDS = {
+    "repeated in": "a word stands twice in a set",
+    "are the same words": "both sets of a pair hold the same words: d is 0 by construction",
+    "in both X and Y": "a word stands in both target sets",
+    "in both A and B": "a word stands in both attribute sets",
+    "both target and attribute": "a word is target and attribute",
+    "without a vector": "a word has no vector",
+    "small sets": "a set has fewer than eight words",
+    "cannot be significant": "the sets are too small for any significant result",
+    "cannot pass Holm": "too small to pass Holm among the figure's tests",
+    "not computed": "not computed",
+    "no spread": "all words associate alike",
+    "bounds of p": "bounds of p wider than 1 %",
+}
+"""What stands in a flag → what it means."""
+
+
+def flag_counts(results: pd.DataFrame) -> pd.DataFrame:
+    """How many rows carry each kind of flag: columns flag, rows, share; the most frequent first."""
+    found = Counter(
+        meaning for flags in results["flags"].fillna("") for mark, meaning in FLAG_KINDS.items() if mark in flags
+    )
+    table = pd.DataFrame(found.most_common(), columns=["flag", "rows"])
+    return table.assign(share=table["rows"] / max(1, len(results)))

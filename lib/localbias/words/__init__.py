@@ -1,0 +1,1 @@
+"""Word lists: published, starter, and a person's own."""

@@ -1,0 +1,329 @@
+"""What notebook 07 shows: subsets, the arithmetic of −1.00, the kept full run, charts."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import filbbq_made as made
+from localbias.book.charts import filbbq as draw
+from localbias.errors import BadTable, BadValues, SourceUnavailable
+from localbias.prompts.generation import generate_prompts
+from localbias.prompts.orders import reorder
+from localbias.studies import filbbq_page, lowest_scores, reference
+from localbias.studies.position import position_table, preferences, scores_by_order
+from localbias.studies.seeds import expected_scores, run_distribution, seed_scores, summarise_seeds, sweep
+from localbias.studies.selection import bias_profile, largest_by_chance
+from localbias.studies.variance import variance_shares
+
+
+def noisy(templates=4, pairs=3, orders="published"):
+    table = reorder(made.prompts(templates, pairs), orders)
+    p = np.random.default_rng(0).dirichlet([1, 1, 1, 0.5], len(table))
+    return table.assign(p0=p[:, 0], p1=p[:, 1], p2=p[:, 2], p_neither=p[:, 3], model="made")
+
+
+@pytest.fixture(scope="module")
+def starter():
+    return generate_prompts("all", dataset="starter")
+
+
+def test_subsets_are_balanced_and_no_larger_than_asked(starter):
+    few = filbbq_page.subset(starter, 96, 6)
+    assert len(few) == 96
+    pairs = few.groupby(["category", "template"])["pair"].nunique()
+    assert len(pairs) == 6 and set(pairs) == {2}
+    assert set(few["category"]) == {"gender_identity", "sexual_orientation"}
+    balance = few.groupby("pair")[["polarity", "condition", "exchanged"]].nunique()
+    assert (balance == 2).all(axis=None)
+    pd.testing.assert_frame_equal(few, filbbq_page.subset(starter, 96, 6))
+    assert len(filbbq_page.subset(starter)) == len(starter)
+    assert filbbq_page.subset(starter, 0, 2)["template"].nunique() == 2
+    with pytest.raises(BadValues):
+        filbbq_page.subset(starter, 4, 2)
+    assert "96 of" in filbbq_page.subset_note(few, starter) and "6 of" in filbbq_page.subset_note(few, starter)
+
+
+def test_stereotypes_are_the_ones_asked_for_or_the_largest():
+    expected = expected_scores(noisy())
+    rows = expected.query("level == 'template' and condition == 'ambig'")
+    top = rows.loc[rows["expectation"].abs().idxmax(), "template"]
+    assert filbbq_page.stereotypes(expected, n=1)["template"].tolist() == [top]
+    assert filbbq_page.stereotypes(expected, ["T1", "T2"])["template"].tolist() == ["T1", "T2"]
+    with pytest.raises(BadValues, match="no such template"):
+        filbbq_page.stereotypes(expected, ["T9"])
+
+
+def test_minus_one_by_chance():
+    # a fair coin k times, fifty tries: by hand
+    table = lowest_scores.by_chance([1, 3], seeds=50).set_index("answers")
+    assert table.loc[3, "one_run"] == 1 / 8
+    assert table.loc[3, "any_of_seeds"] == pytest.approx(1 - (7 / 8) ** 50)
+    k = lowest_scores.most_answers(50)
+    assert 1 - (1 - 0.5**k) ** 50 >= 0.5 > 1 - (1 - 0.5 ** (k + 1)) ** 50
+
+
+def test_minus_one_of_a_model_is_the_lowest_value_of_its_distribution():
+    table = noisy(3, 1)
+    lowest = lowest_scores.lowest_possible(table, seeds=50)
+    for row in lowest.itertuples():
+        law = run_distribution(table, row.category, row.template, row.condition)
+        want = law.loc[np.isclose(law["value"], -1), "probability"].sum()
+        assert row.one_run == pytest.approx(want, abs=1e-12)
+        assert row.any_of_seeds == pytest.approx(1 - (1 - want) ** 50)
+    never = made.with_probabilities(made.prompts(1, 1), 0.5, 0.0, 0.5)
+    assert (lowest_scores.lowest_possible(never)["one_run"] == 0).all()
+
+
+def test_minus_one_anywhere_and_in_small_templates():
+    # a coin at every prompt: one run of k answers scores −1 with probability 2^−k, independently in each template
+    small, large = made.prompts(2, 1), made.prompts(1, 4)
+    large = large.assign(template="L", prompt_id=large["prompt_id"] + 100)
+    lowest = lowest_scores.lowest_possible(made.with_probabilities(pd.concat([small, large]), 0.5, 0.5, 0.0), seeds=2)
+    any_of_two = {4: 1 - (1 - 2**-4) ** 2, 16: 1 - (1 - 2**-16) ** 2}
+    every = lowest_scores.anywhere(lowest, seeds=2)
+    for condition in ("ambig", "disambig"):
+        row = every.loc[condition]
+        assert row["templates"] == 3
+        assert row["any"] == pytest.approx(1 - (1 - any_of_two[4]) ** 2 * (1 - any_of_two[16]))
+        assert row["points"] == pytest.approx(2 * (2 * 2**-4 + 2**-16))
+    assert (lowest["score"] == 0).all()
+    facts = filbbq_page.lowest_facts(
+        filbbq_page.labelled(
+            lowest_scores.lowest_possible(made.with_probabilities(pd.concat([small, large]), 0.5, 0.5, 0.0), seeds=50),
+            small,
+        ),
+        50,
+    )
+    # fifty runs of four coins: 1 − (15/16)^50 = 0.960…; of sixteen: 50/65536 = 0.00076
+    assert (facts["few"], facts["templates"], facts["k"]) == (2, 3, 6)
+    assert "With 4 prompts" in facts["in_small"] and facts["in_small"].count("probability 96% (") == 2
+    assert "the other 1, with 16 prompts or more, the highest probability is less than 0.1% (L)" in facts["in_large"]
+    alone = lowest_scores.lowest_possible(made.with_probabilities(large, 0.5, 0.5, 0.0))
+    assert filbbq_page.lowest_facts(alone, 50)["in_small"] == ""
+
+
+def test_what_follows_for_minus_one_depends_on_how_small_templates_are():
+    coin = made.with_probabilities(made.prompts(3, 1), 0.5, 0.5, 0.0)
+    many = made.with_probabilities(made.prompts(3, 4), 0.5, 0.5, 0.0)  # three templates of 16 coins: below 0.5%
+    assert "to be expected by chance" in filbbq_page.lowest_verdict(lowest_scores.lowest_possible(coin), 50)
+    assert "would be a finding" in filbbq_page.lowest_verdict(lowest_scores.lowest_possible(many), 50)
+    assert "expected by chance" not in filbbq_page.lowest_verdict(lowest_scores.lowest_possible(many), 50)
+
+
+def test_a_sentence_counts_chance_from_what_templates_can_reach():
+    # pairs 1 and 4 cannot reach 0.05; 6 can with 2 of 64 sign patterns: chance gives 2/64 of a template
+    profile = pd.DataFrame(
+        {
+            "template": ["a", "b", "c"],
+            "pairs": [1, 4, 6],
+            "score": [0.3, 0.2, -0.1],
+            "p_value": [1.0, 0.125, 0.03125],
+            "ci_low": [np.nan, 0.1, -0.2],
+            "ci_high": [np.nan, 0.3, -0.01],
+            "survives": False,
+            "q_value": 1.0,
+            "shrunken": 0.0,
+        }
+    )
+    facts = filbbq_page.profile_facts(profile)
+    assert (facts["small_p"], facts["within_reach"], facts["single"], facts["off_zero"]) == (1, 1, 1, 1)
+    assert facts["by_chance"] == pytest.approx(1 / 32)
+    assert "(4 to 6)" in facts["intervals"] and "rough" in facts["intervals"]
+    assert filbbq_page.profile_facts(profile.head(1))["intervals"] == "A single pair of prompts has no interval."
+
+
+def test_a_share_needs_more_than_two_templates():
+    shares = variance_shares(noisy(2, 3, "cyclic"))
+    assert "no share" in filbbq_page.share_facts(shares)["of_templates"]
+    assert "template" not in set(filbbq_page.estimable(shares)["source"])
+    assert "make up" in filbbq_page.share_facts(variance_shares(noisy(3, 3, "cyclic")))["of_templates"]
+
+
+def test_words_say_what_a_score_rests_on(starter):
+    few = filbbq_page.subset(starter, 96, 6)
+    assert filbbq_page.asked_words(few, starter).startswith("a subset: 48 prompts in each context, from 6 of")
+    assert filbbq_page.asked_words(starter, starter).startswith(f"all {len(starter) // 2:,} prompts")
+    assert filbbq_page.scope_words(starter, starter) == "asked"  # the starter is not the benchmark
+    published = starter.assign(dataset="filbbq")
+    assert filbbq_page.scope_words(published, published) == "of the benchmark"
+    assert filbbq_page.scope_words(published.head(8), published) == "asked"
+
+
+def test_off_option_masses_are_means():
+    table = noisy(2, 2)
+    got = filbbq_page.off_option(table).set_index(["template", "condition"])
+    mine = table.query("template == 'T1' and condition == 'ambig'")
+    assert got.loc[("T1", "ambig"), "off_option"] == pytest.approx(mine["p_neither"].mean())
+    assert got.loc[("T1", "ambig"), "C"] == pytest.approx(mine["p2"].mean())
+    facts = filbbq_page.off_option_facts(table)
+    assert facts["off"] + facts["on"] == pytest.approx(1)
+    assert facts["low"] == pytest.approx(table["p_neither"].min())
+
+
+def test_pictures_hold_every_seed_and_the_whole_distribution():
+    table = noisy()
+    chosen = filbbq_page.stereotypes(expected_scores(table), ["T0", "T3"])
+    runs, law = filbbq_page.seed_picture(table, chosen, "disambig", seeds=20)
+    assert set(runs["title"]) == {"T0", "T3"} and runs["seed"].nunique() == 20
+    sums = law.groupby("title")["probability"].sum()
+    expected = expected_scores(table, levels=["template"]).query("template in ('T0', 'T3') and condition == 'disambig'")
+    assert np.allclose(np.sort(sums), np.sort(1 - expected["p_undefined"]))
+    assert law["score"].between(-1, 1).all()
+
+
+def test_beside_the_paper_counts_only_published_prompts(starter):
+    printed = pd.DataFrame(
+        {
+            "paper": ["FilBBQ", "WEATHub"],
+            "table": ["Table 2", "Table 3"],
+            "row": ["all", "x"],
+            "column": ["prompts", "y"],
+            "value": ["10576", "1"],
+            "status": "reported elsewhere",
+        }
+    )
+    table = filbbq_page.beside_paper(printed, starter, expected_scores(noisy()))
+    assert "not at hand" in table["here"][0]
+    assert len(table) == 1 + 4  # one printed row of FilBBQ; category and overall in two contexts
+    published = starter.assign(dataset="filbbq")
+    assert filbbq_page.beside_paper(printed, published, expected_scores(noisy()))["here"][0] == f"{len(starter):,}"
+
+
+def test_sample_prompts_carry_a_gloss_where_there_is_one(starter):
+    assert "in English" in filbbq_page.sample_prompts(starter)
+    assert "in English" not in filbbq_page.sample_prompts(made.prompts())
+
+
+def test_every_chart_draws_with_a_description():
+    table = noisy(orders="cyclic")
+    published = noisy()
+    expected = filbbq_page.labelled(expected_scores(published), published)
+    swept = filbbq_page.labelled(sweep(published, levels=["overall"]), published)
+    profile = filbbq_page.labelled(bias_profile(published, n_resamples=100), published)
+    chance = filbbq_page.labelled(largest_by_chance(published, draws=100), published)
+    order = filbbq_page.labelled(scores_by_order(table), table)
+    chosen = filbbq_page.stereotypes(expected, n=2)
+    charts = [
+        draw.seeds(*filbbq_page.seed_picture(published, chosen, "ambig", 5)),
+        draw.profile(profile),
+        draw.variance(filbbq_page.both_contexts(variance_shares, table)),
+        draw.seeds_bought(filbbq_page.error_series(expected)),
+        draw.off_option(
+            filbbq_page.labelled(filbbq_page.off_option(published), published).query("condition == 'ambig'")
+        ),
+        draw.positions(position_table(table).query("condition == 'ambig'")),
+        draw.orders(order),
+        draw.largest(chance),
+        draw.temperatures(swept),
+    ]
+    for chart in charts:
+        assert len(chart.to_dict()["description"].split()) > 8
+    assert filbbq_page.position_facts(preferences(table), order)["orders"] == 6
+    facts = filbbq_page.seed_facts(expected, summarise_seeds(seed_scores(published, 5)))
+    assert facts["seeds"] == 5 and facts["s_amb"] == expected.query("level == 'overall'")["expectation"].iloc[0]
+
+
+# ---- the kept full run
+
+
+def test_a_run_is_written_and_read_back(tmp_path, monkeypatch):
+    monkeypatch.setattr(reference, "reference_folder", lambda: tmp_path)
+    with pytest.raises(SourceUnavailable, match="no full run"):
+        reference.read("made")
+    table = noisy()
+    path = reference.write(table, {"model": "made"}, tmp_path)
+    assert json.loads(path.read_text())["model"] == "made"
+    held = reference.read("made")
+    assert (
+        np.abs(
+            held["probabilities"][["p0", "p1", "p2"]].to_numpy()
+            - table.sort_values("prompt_id")[["p0", "p1", "p2"]].to_numpy()
+        ).max()
+        < 5e-4
+    )
+    want = expected_scores(table, off_option="renormalise")["expectation"]
+    got = held["scores"].query("off_option_treated == 'renormalise'")["expectation"]
+    assert np.allclose(got, want, atol=1e-6, equal_nan=True)
+    before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
+    reference.write(table.sample(frac=1, random_state=1).sort_values("prompt_id"), {"model": "made"}, tmp_path)
+    assert before == {p.name: p.read_bytes() for p in tmp_path.iterdir()}
+    assert reference.nearest("made") == "made" and reference.nearest("other") == "gemma-3-270m"
+
+
+def test_the_hash_is_of_the_probabilities():
+    table = noisy()
+    one = reference.probabilities_hash(table)
+    assert one == reference.probabilities_hash(table.iloc[::-1])
+    assert one == reference.probabilities_hash(table.assign(p0=table["p0"] + 1e-7))
+    assert one != reference.probabilities_hash(table.assign(p0=table["p0"] + 1e-3))
+
+
+def test_the_widest_answers_are_the_kept_ones_only_for_the_same_run(tmp_path, monkeypatch):
+    monkeypatch.setattr(reference, "reference_folder", lambda: tmp_path)
+    about = {
+        "model": "made",
+        "weights": "float32",
+        "protocol": "next-token",
+        "prompt_form": "filbbq-2026",
+        "cue": "x",
+        "rules": "made",
+    }
+    whole = made.prompts()
+    table = made.with_probabilities(whole, 0.5, 0.3, 0.2).assign(**about, dataset="filbbq")
+    asked = table.head(8)
+    hashed = reference.prompts_hash(reorder(whole), reference.prompt_form("filbbq-2026"))
+    reference.write(table, about | {"seed_of_prompts": 0, "sha256_prompts": hashed}, tmp_path)
+    assert len(reference.widest(asked, whole)) == len(whole)
+    assert reference.widest(table, whole) is table
+    assert reference.widest(asked, whole, temperature=0.7) is asked
+    for other in (
+        {"protocol": "generate"},
+        {"weights": "bfloat16"},
+        {"dataset": "starter"},
+        {"seed": 1},
+        {"model": "another"},
+    ):
+        one = asked.assign(**other)
+        assert reference.widest(one, whole) is one
+    changed = whole.assign(question="iba ?")
+    assert reference.widest(asked, changed) is asked
+
+
+@pytest.mark.mirror
+def test_in_the_benchmark_chance_gives_minus_one_in_small_templates_only():
+    table = reference.attach_reference()
+    lowest = lowest_scores.lowest_possible(table, 50, off_option="renormalise")
+    small = lowest[lowest["n"] == 4]
+    assert small["template"].nunique() == 19 == 104 - lowest.loc[lowest["n"] > 6, "template"].nunique()
+    # straight from the probabilities: four prompts, each counter-stereotypical or "unknown", not all "unknown"
+    mine = table.query("template == 'FILBBQ_12' and condition == 'disambig'")
+    p = mine[["p0", "p1", "p2"]].to_numpy()
+    p = p / p.sum(axis=1, keepdims=True)
+    role = mine[["role0", "role1", "role2"]].to_numpy()
+    counter, unknown = (p * (role == "counter")).sum(axis=1), (p * (role == "unknown")).sum(axis=1)
+    once = np.prod(counter + unknown) - np.prod(unknown)
+    assert lowest["template"][0] == "FILBBQ_12" and lowest["any_of_seeds"][0] == pytest.approx(1 - (1 - once) ** 50)
+    assert lowest_scores.anywhere(lowest, 50).loc["disambig", "any"] > 0.999
+    assert lowest.loc[lowest["n"] > 4, "any_of_seeds"].max() < 0.01
+
+
+@pytest.mark.mirror
+def test_the_kept_full_run_is_of_todays_prompts_and_adds_up():
+    held = reference.read()
+    table = reference.attach_reference()
+    assert len(table) == held["about"]["prompts"] == 10_576
+    scores = expected_scores(table, off_option="renormalise")
+    kept = held["scores"].query("off_option_treated == 'renormalise'").reset_index(drop=True)
+    # the kept probabilities are in half precision
+    assert np.abs(scores["expectation"] - kept["expectation"]).max() < 2e-3
+    assert set(held["profile"].groupby("condition").size()) == {104}
+
+
+def test_other_prompts_than_those_of_the_run_are_refused(monkeypatch):
+    held = {"about": {"rules": "filbbq-2026", "seed_of_prompts": 0, "prompt_form": "localbias", "sha256_prompts": "0"}}
+    monkeypatch.setattr(reference, "read", lambda model: held | {"probabilities": None})
+    monkeypatch.setattr(reference, "all_prompts", lambda *args, **kwargs: made.prompts())
+    with pytest.raises(BadTable, match="not those of the kept run"):
+        reference.attach_reference()

@@ -1,0 +1,230 @@
+"""Whole tables with an encoder whose vectors are known: columns, families, flags, names that do not exist."""
+
+import zlib
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import localbias.studies.weat as run
+from localbias.errors import BadValues, UnknownName
+from localbias.measures.weat import weat_test
+from localbias.studies.weat import COLUMNS, languages_of, methods_of, run_weat, smallest_p_table, word_flags
+
+
+class KnownEncoder:
+    """Vectors drawn from the word's own bytes; words in ``lost`` have none, those in ``broken`` are infinite."""
+
+    lost: frozenset = frozenset()
+    broken: frozenset = frozenset()
+    zero: frozenset = frozenset()
+
+    def __init__(self, model="known", protocol="in-context", **_):
+        self.model, self.protocol, self.revision, self.weights, self.kind = model, protocol, "r1", "float32", "encoder"
+        self.methods = ("M10",) if model == "static" else ("M1", "M5", "M8")
+
+    def encode(self, words, methods=("M5",), language="und"):
+        return {code: np.stack([self._vector(code + w, w) for w in words]) for code in methods}
+
+    def _vector(self, key, word):
+        vector = np.random.default_rng(zlib.crc32(key.encode())).normal(size=16).astype(np.float32)
+        if word in self.lost:
+            vector[:] = np.nan
+        if word in self.broken:
+            vector[3] = np.inf
+        if word in self.zero:
+            vector[:] = 0
+        return vector
+
+
+@pytest.fixture(autouse=True)
+def known(monkeypatch):
+    encoder = type("Encoder", (KnownEncoder,), {})
+    monkeypatch.setattr(run, "Encoder", encoder)
+    return encoder
+
+
+@pytest.fixture
+def lexicon(tmp_path):
+    """A data set of two languages and two tests: weat1 with oddities, weat6 with two words a set."""
+    sets = {
+        "weat1": {
+            "X": ["rose", "Rose", "lily", "ant", "elm", "oak"],
+            "Y": ["ant", "bee", "wasp", "fly", "moth"],
+            "A": ["joy", "love", "peace", "rose"],
+            "B": ["evil", "ugly", "joy", "war"],
+        },
+        "weat6": {"X": ["ann", "eve"], "Y": ["bob", "joe"], "A": ["kin", "home"], "B": ["job", "pay"]},
+    }
+    rows = [
+        ("mine", language, "user", test, role, role, i, word if language == "en" else word + "o")
+        for language in ("en", "tl")
+        for test, roles in sets.items()
+        for role, words in roles.items()
+        for i, word in enumerate(words, 1)
+    ]
+    path = tmp_path / "mine.csv"
+    names = ["dataset", "language", "variant", "test", "role", "category", "position", "word"]
+    pd.DataFrame(rows, columns=names).to_csv(path, index=False)
+    return str(path)
+
+
+def table(lexicon, **keywords):
+    settings = {
+        "languages": ["en", "tl"],
+        "tests": ["weat1", "weat6"],
+        "model": "known",
+        "dataset": lexicon,
+        "n_resamples": 100,
+        "progress": False,
+    }
+    return run_weat(**settings | keywords)
+
+
+def test_one_row_a_language_test_and_method_with_the_promised_columns(lexicon):
+    got = table(lexicon, methods=("M1", "M5"))
+    assert tuple(got.columns) == COLUMNS
+    assert list(zip(got["language"], got["test"], got["method"], strict=True)) == [
+        (c, t, m) for c in ("en", "tl") for t in ("weat1", "weat6") for m in ("M1", "M5")
+    ]
+    assert set(got["dataset"]) == {"mine"} and set(got["revision"]) == {"r1"}
+    assert got["ci_low"].le(got["ci_high"]).all()
+
+
+def test_a_row_holds_what_the_test_on_arrays_gives(lexicon):
+    row = table(lexicon, languages=["en"], tests=["weat6"], methods=("M5",)).iloc[0]
+    words = [["ann", "eve"], ["bob", "joe"], ["kin", "home"], ["job", "pay"]]
+    result = weat_test(*(KnownEncoder().encode(w)["M5"] for w in words))
+    assert row["effect_size"] == result.effect_size and row["p_value"] == result.p_value
+    assert row["p_strict"] == result.p_value_strict and row["p_min"] == 2 / 6
+
+
+def test_q_and_holm_are_taken_over_one_method_of_one_model(lexicon):
+    got = table(lexicon, methods=("M1", "M5"))
+    for _, family in got.groupby("method"):
+        assert set(family["family_size"]) == {4}
+        np.testing.assert_allclose(family["q_value"], stats.false_discovery_control(family["p_two_sided"]))
+        assert family["p_holm"].ge(family["q_value"] - 1e-12).all()
+    assert (got["significant_q"] == (got["q_value"] < 0.05)).all()
+
+
+def test_flags_count_oddities_and_say_what_set_sizes_cannot_show(lexicon):
+    got = table(lexicon, languages=["en"]).set_index("test")["flags"]
+    for part in (
+        "1 repeated in X",
+        "1 in both X and Y",
+        "1 in both A and B",
+        "1 both target and attribute",
+        "small sets (X 6, Y 5, A 4, B 4)",
+    ):
+        assert part in got["weat1"]
+    assert "cannot be significant (smallest p 0.33)" in got["weat6"]
+    assert "rose" not in got["weat1"]
+
+
+def test_clean_removes_what_the_flags_report(lexicon):
+    got = table(lexicon, languages=["en"], tests=["weat1"], clean=True).iloc[0]
+    assert (got["n_x"], got["n_y"], got["n_a"], got["n_b"]) == (4, 4, 3, 3)
+    assert "repeated" not in got["flags"] and "both X" not in got["flags"] and bool(got["clean"])
+
+
+def test_a_word_without_a_vector_is_left_out_and_reported(lexicon, known):
+    known.lost = frozenset({"lily", "war"})
+    got = table(lexicon, languages=["en"], tests=["weat1"]).iloc[0]
+    assert (got["n_x"], got["n_b"]) == (5, 3) and got["coverage"] == pytest.approx(17 / 19)
+    assert "words without a vector (X 1, B 1)" in got["flags"]
+
+
+def test_a_set_with_one_word_left_gives_a_row_that_says_so(lexicon, known):
+    known.lost = frozenset({"ann"})
+    got = table(lexicon, languages=["en"])
+    row = got.set_index("test").loc["weat6"]
+    assert np.isnan(row["effect_size"]) and np.isnan(row["p_value"]) and np.isnan(row["q_value"])
+    assert "not computed: fewer than 2 words with a vector (X has 1)" in row["flags"]
+    assert not row["significant_paper"] and not row["significant_q"]
+    assert set(got["family_size"]) == {1}
+
+
+@pytest.mark.parametrize("kind", ["broken", "zero"])
+def test_a_broken_vector_is_an_error_that_names_word_set_test_and_language(lexicon, known, kind):
+    setattr(known, kind, frozenset({"beeo"}))
+    with pytest.raises(BadValues) as error:
+        table(lexicon)
+    for part in ("'beeo'", "set Y", "weat1", "tl", "M5", "known"):
+        assert part in str(error.value)
+
+
+def test_vectors_that_are_all_alike_are_flagged(lexicon, monkeypatch, known):
+    monkeypatch.setattr(known, "_vector", lambda self, key, word: np.ones(4, dtype=np.float32))
+    got = table(lexicon, languages=["en"], tests=["weat1"]).iloc[0]
+    assert np.isnan(got["effect_size"]) and got["p_value"] == 1.0 and "no spread" in got["flags"]
+
+
+def test_several_models_give_the_methods_that_they_have(lexicon):
+    got = table(lexicon, languages=["en"], model=["known", "static"], methods=("M5", "M10"))
+    assert list(zip(got["model"], got["method"], strict=True)) == [("known", "M5")] * 2 + [("static", "M10")] * 2
+    assert set(got["family_size"]) == {2}
+
+
+def test_unknown_names_are_errors_that_offer_the_nearest(lexicon):
+    for keywords, message in (
+        ({"methods": ("M11",)}, "unknown method"),
+        ({"methods": ("M10",)}, "expected: M1, M5, M8"),
+        ({"tests": ["waet1"]}, "did you mean weat1"),
+        ({"languages": ["enn"]}, "did you mean en"),
+        ({"tests": []}, "no test is asked for"),
+        ({"languages": []}, "no language is asked for"),
+    ):
+        with pytest.raises((UnknownName, BadValues), match=message):
+            table(lexicon, **keywords)
+
+
+def test_all_languages_are_those_that_have_the_words(lexicon):
+    assert languages_of("all", ["weat1"], dataset=lexicon) == ("en", "tl")
+    assert languages_of("all", ["weat1"], dataset=lexicon, leave_out=["en"]) == ("tl",)
+    assert languages_of("th", ["weat1"], dataset=lexicon) == ("th",)
+    with pytest.raises(UnknownName, match="weat99"):
+        languages_of("all", ["weat99"], dataset=lexicon)
+    with pytest.raises(BadValues, match="weat2"):
+        languages_of("all", ["weat2"], dataset=lexicon)
+
+
+def test_all_methods_are_those_of_the_model():
+    assert methods_of("all", ("M1", "M2"), "m") == ("M1", "M2")
+    assert methods_of("M2", ("M1", "M2"), "m") == ("M2",)
+
+
+def test_two_runs_give_the_same_table(lexicon):
+    pd.testing.assert_frame_equal(table(lexicon), table(lexicon))
+
+
+def test_without_resamples_there_is_no_interval(lexicon):
+    got = table(lexicon, n_resamples=0)
+    assert got["ci_low"].isna().all() and got["effect_size"].notna().all()
+
+
+def test_word_flags_of_sound_sets_are_none():
+    from localbias.words.lexicon import WordSets
+
+    words = [f"{role}{i}" for role in "xyab" for i in range(8)]
+    assert word_flags(WordSets(words[:8], words[8:16], words[16:24], words[24:])) == []
+
+
+def test_two_sets_of_the_same_words_are_flagged_whatever_their_order():
+    from localbias.words.lexicon import WordSets
+
+    words = [f"{role}{i}" for role in "xab" for i in range(8)]
+    flags = word_flags(WordSets(words[:8], words[7::-1], words[8:16], words[16:]))
+    assert flags == ["X and Y are the same words"]
+
+
+def test_smallest_p_of_the_sizes_in_a_table(lexicon):
+    got = smallest_p_table(table(lexicon))
+    assert got.loc[0, ["n_x", "n_y", "rows"]].tolist() == [2, 2, 2] and got.loc[0, "p_min"] == 2 / 6
+
+
+@pytest.mark.mirror
+def test_english_stands_once_where_it_has_one_list_for_all_variants():
+    got = run_weat(["en", "da"], ["weat6"], "known", ("M5",), variant=["gt", "human"], n_resamples=0, progress=False)
+    assert list(zip(got["language"], got["variant"], strict=True)) == [("en", "all"), ("da", "gt"), ("da", "human")]
