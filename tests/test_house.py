@@ -1,5 +1,6 @@
 """The rules of the house that a machine can check: pins, notebooks, words that do not belong."""
 
+import ast
 import json
 import re
 import subprocess
@@ -66,31 +67,51 @@ def test_every_profile_sets_only_what_the_template_declares(path, profile):
     assert isinstance(profile_parameters(profile, path), dict)
 
 
-def test_rooms_import_only_what_the_design_allows():
-    """The table of rooms: who may import whom. Ground modules (errors, files) are for all."""
-    allowed = {
-        "registry": set(),
-        "data": {"registry"},
-        "embed": {"registry"},
-        "charts": {"registry"},
-        "page": {"registry", "charts"},
-        "offline_sphinx": {"page", "charts", "weat"},
-        "weat": {"registry", "data", "embed"},
-        "sensitivity": {"registry", "data", "embed"},
-        "filbbq": {"registry", "data", "embed"},
-        "ledger": {"registry", "data", "weat", "filbbq", "charts", "page"},
-    }
-    for path in (ROOT / "lib/localbias").rglob("*.py"):
-        room = path.relative_to(ROOT / "lib/localbias").parts[0].removesuffix(".py")
-        if room in {"runner", "errors", "files", "__init__"}:
-            continue
-        text = path.read_text()
-        used = set(re.findall(r"^\s*from localbias\.(\w+)", text, re.M))
-        used |= set(re.findall(r"^\s*import localbias\.(\w+)", text, re.M))
-        for line in re.findall(r"^\s*from localbias import (.+)$", text, re.M):
-            used |= {name.strip(" ()").split(" as ")[0] for name in line.split(",")}
-        extra = used - allowed[room] - {room, "errors", "files", "__version__", ""}
-        assert not extra, f"{path.relative_to(ROOT)} imports {sorted(extra)}"
+STOREYS = [
+    {"errors"},
+    {"files", "registry", "measures"},
+    {"sources"},
+    {"words", "prompts"},
+    {"audit", "models"},
+    {"studies"},
+    {"ledger"},
+    {"book"},
+]
+"""From the ground up: a room imports from storeys below its own, and from itself."""
+
+
+def imported(path):
+    """The rooms that a module imports, functions' own imports included."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names = [a.name for a in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
+        if isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{name}" for name in names]
+        yield from (name.split(".")[1] for name in names if name.startswith("localbias."))
+
+
+def test_imports_point_downwards():
+    library = ROOT / "lib/localbias"
+    level = {room: i for i, rooms in enumerate(STOREYS) for room in rooms}
+    known_upward = {("ledger", "book")}
+    for path in library.rglob("*.py"):
+        room = path.relative_to(library).parts[0].removesuffix(".py")
+        for other in set(imported(path)) - {room} if room in level else ():
+            fine = level.get(other, -1) < level[room] or (room, other) in known_upward
+            assert fine, f"{path.relative_to(ROOT)} imports {other}, which is not below {room}"
+
+
+def test_a_measure_is_arrays_in_and_numbers_out():
+    """Measures import numpy, scipy, the standard library and the project's errors; no tables, no files."""
+    for path in (ROOT / "lib/localbias/measures").glob("*.py"):
+        assert set(imported(path)) <= {"measures", "errors"}, path.name
+        modules = re.findall(r"^\s*(?:from|import) (\w+)", path.read_text(), re.M)
+        assert not {"pandas", "torch", "pathlib", "os"} & set(modules), path.name
+
+
+def test_every_name_of_the_face_is_there():
+    import localbias
+
+    assert all(callable(getattr(localbias, name)) or name in ("charts", "page") for name in localbias.__all__)
 
 
 def test_nothing_of_another_machine_or_of_the_workshop_is_in_the_project():

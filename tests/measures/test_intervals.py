@@ -6,14 +6,8 @@ from scipy import stats
 from scipy.spatial.distance import cdist
 
 from localbias.errors import BadValues, UnknownName
-from localbias.measures.intervals import (
-    adjust,
-    bootstrap_effect_sizes,
-    difference_interval,
-    effect_size_interval,
-    paper_rule,
-    paper_rule_level,
-)
+from localbias.measures.adjust import adjust, paper_rule, paper_rule_level
+from localbias.measures.intervals import bootstrap_effect_sizes, difference_interval, effect_size_interval
 from localbias.measures.permutation import exact_p
 
 

@@ -8,9 +8,11 @@ import pytest
 
 import filbbq_made as made
 from localbias.errors import BadTable, UnknownName
+from localbias.measures.bias_scores import bias_ratio
 from localbias.prompts.bbq import read_bbq
 from localbias.prompts.generation import generate_prompts
-from localbias.studies.scores import always, bias_ratio, role_codes, score_answers
+from localbias.prompts.roles import role_codes
+from localbias.studies.scores import always, score_answers
 
 
 def one(table, **where):

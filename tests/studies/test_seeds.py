@@ -10,7 +10,8 @@ import torch
 import filbbq_made as made
 from localbias.errors import BadTable, BadValues
 from localbias.measures import seeds as m
-from localbias.studies.sampling import TOP, TOP_P_ERROR, option_probabilities, summarise_logits
+from localbias.models.logits import TOP, summarise_logits
+from localbias.studies.sampling import TOP_P_ERROR, option_probabilities
 from localbias.studies.scores import score_answers
 from localbias.studies.seeds import (
     by_role,
@@ -61,8 +62,8 @@ def test_distribution_equals_enumeration(condition):
     score, p = brute_force(roles, condition).T
     expected = pd.Series(p).groupby(np.round(score, 12)).sum()
     got = m.score_distribution(roles, condition)
-    assert np.allclose(got["value"], expected.index)
-    assert np.allclose(got["probability"], expected)
+    assert np.allclose(got.value, expected.index)
+    assert np.allclose(got.probability, expected)
 
 
 def test_ambiguous_moments_in_closed_form_when_all_is_parsed():

@@ -6,7 +6,8 @@ import pytest
 
 import localbias.studies.sensitivity as heuristic
 from localbias.errors import BadValues, UnknownName
-from localbias.studies.sensitivity import distance_variance, run_sensitivity, sensitivity, summary
+from localbias.measures.sensitivity import distance_variance, sensitivity
+from localbias.studies.sensitivity import run_sensitivity, summary
 
 
 def test_variance_by_hand():

@@ -7,20 +7,12 @@ from scipy import stats
 
 import filbbq_made as made
 from localbias.errors import BadTable, BadValues, UnknownName
+from localbias.measures.null import attainable_level, null_scores, pair_variance, shrink, sign_flip_p, sign_patterns
 from localbias.measures.seeds import moments
 from localbias.prompts.orders import reorder
 from localbias.studies.position import order_balance, position_table, preferences, scores_by_order
 from localbias.studies.seeds import by_role, expected_scores
-from localbias.studies.selection import (
-    attainable_level,
-    bias_profile,
-    largest_by_chance,
-    null_scores,
-    pair_variance,
-    shrink,
-    sign_flip_p,
-    sign_patterns,
-)
+from localbias.studies.selection import bias_profile, largest_by_chance
 from localbias.studies.variance import SEED, SOURCES, bootstrap_intervals, pair_sums, variance_shares
 
 
@@ -169,13 +161,14 @@ def test_many_pairs_take_random_flips_and_never_give_zero():
 def test_null_band_is_an_unbiased_guesser_of_the_same_entropy():
     table = noisy(1, 10)
     sums = pair_sums(table[table["condition"] == "ambig"])
-    null = null_scores(sums, 40_000, np.random.default_rng(0))
+    null = null_scores(sums["d"].to_numpy(), sums["m"].to_numpy(), 40_000, np.random.default_rng(0))
     sd = np.sqrt((sums["d"] ** 2).sum()) / sums["m"].sum()
     assert abs(null.mean()) < 4 * sd / np.sqrt(40_000)
     assert null.std() == pytest.approx(sd, rel=4 / np.sqrt(80_000))
     # with seeds, the sampling noise of a mean over them comes on top
     noise = np.sqrt(sums["noise"].sum() / 2) / sums["m"].sum()
-    with_seeds = null_scores(sums, 40_000, np.random.default_rng(1), seeds=2)
+    d, m, variance = (sums[name].to_numpy() for name in ("d", "m", "noise"))
+    with_seeds = null_scores(d, m, 40_000, np.random.default_rng(1), variance, seeds=2)
     assert with_seeds.std() == pytest.approx(np.hypot(sd, noise), rel=4 / np.sqrt(80_000))
 
 
@@ -222,21 +215,21 @@ def test_shrinkage_in_closed_form():
     score, v = np.array([-0.4, 0.0, 0.1, 0.5, 0.3]), 0.02
     out = shrink(score, np.full(5, v))
     tau2 = score.var(ddof=1) - v
-    assert out.attrs["tau2"] == pytest.approx(tau2)
-    assert np.allclose(out["shrunken"], score.mean() + tau2 / (tau2 + v) * (score - score.mean()))
-    assert out.attrs["mean"] == pytest.approx(score.mean())
+    assert out.tau2 == pytest.approx(tau2)
+    assert np.allclose(out.estimate, score.mean() + tau2 / (tau2 + v) * (score - score.mean()))
+    assert out.mean == pytest.approx(score.mean())
     # scores that differ by less than their errors all become the mean
-    assert np.allclose(shrink(score, np.full(5, 10.0))["shrunken"], score.mean())
+    assert np.allclose(shrink(score, np.full(5, 10.0)).estimate, score.mean())
     # a precise score keeps its own value, an imprecise one goes to the mean
     mixed = shrink(score, np.array([1e-9, 1.0, 1e-9, 1e-9, 1e-9]))
-    assert mixed["weight"][0] > 0.999 and mixed["weight"][1] < 0.2
+    assert mixed.weight[0] > 0.999 and mixed.weight[1] < 0.2
 
 
 def test_shrunken_estimates_are_nearer_to_the_truth():
     rng, truth = np.random.default_rng(2), np.random.default_rng(1).normal(0, 0.1, 104)
     v = rng.uniform(0.005, 0.05, 104)
     score = truth + rng.normal(0, np.sqrt(v))
-    shrunken = shrink(score, v)["shrunken"]
+    shrunken = shrink(score, v).estimate
     assert ((shrunken - truth) ** 2).mean() < 0.6 * ((score - truth) ** 2).mean()
     top = np.argsort(-score)[:5]
     assert abs((shrunken[top] - truth[top]).mean()) < abs((score[top] - truth[top]).mean())
@@ -244,9 +237,9 @@ def test_shrunken_estimates_are_nearer_to_the_truth():
 
 def test_pair_variance_of_a_mean_is_the_textbook_one():
     d = np.array([0.2, -0.1, 0.4, 0.0])
-    variance, n = pair_variance(pd.DataFrame({"d": d, "m": 1.0}))
+    variance, n = pair_variance(d, np.ones(len(d))), len(d)
     assert n == 4 and variance == pytest.approx(d.var(ddof=1) / 4)
-    assert np.isnan(pair_variance(pd.DataFrame({"d": [0.2], "m": [1.0]}))[0])
+    assert np.isnan(pair_variance(np.array([0.2]), np.ones(1)))
 
 
 # ---- position

@@ -110,7 +110,8 @@ class RuleLevels(SphinxDirective):
     """The true level of the papers' significance rule and the smallest p, for some set sizes."""
 
     def run(self):
-        from localbias.measures.intervals import paper_rule_level, smallest_p
+        from localbias.measures.adjust import paper_rule_level
+        from localbias.measures.permutation import smallest_p
 
         sizes = (3, 4, 5, 6, 8, 10, 25)
         table = pd.DataFrame(

@@ -13,7 +13,7 @@ from localbias import sources
 from localbias.audit import results as integrity
 from localbias.files import project_root, results_dir
 from localbias.ledger.settings import Settings
-from localbias.measures.intervals import adjust, paper_rule
+from localbias.measures.adjust import adjust, paper_rule
 from localbias.registry import DIMENSION_TESTS, INDIA_TESTS, MODELS, TESTS, WEATHUB_24
 from localbias.studies.published import check_printed, paper_tables, published_results, published_sensitivity, rho
 

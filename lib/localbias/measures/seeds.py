@@ -20,9 +20,9 @@ M = 0 is reported beside them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from localbias.errors import BadValues
 
@@ -156,41 +156,47 @@ def moments(by_role: np.ndarray, condition: str, method: str = "auto") -> Moment
     return _moments_exact(s) if exact else _moments_delta(s)
 
 
-def score_distribution(by_role: np.ndarray, condition: str) -> pd.DataFrame:
+class Law(NamedTuple):
+    """A score's values in [−1, 1], sorted, and their probabilities (sum 1 − P(undefined)); "exact" or "normal"."""
+
+    value: np.ndarray
+    probability: np.ndarray
+    method: str
+
+
+def score_distribution(by_role: np.ndarray, condition: str) -> Law:
     """The distribution of a single run's score.
 
-    Returns
-    -------
-    DataFrame
-        value (in [−1, 1], sorted), probability (sum 1 − P(undefined)), method. Exact up to
-        :data:`EXACT_LIMIT` prompts; beyond, a normal law on 201 values between −1 and 1.
+    Exact up to :data:`EXACT_LIMIT` prompts; beyond, a normal law on 201 values between −1 and 1.
+
+    Parameters
+    ----------
+    by_role : (n, 4) floats, see :func:`steps`
+    condition : "ambig" | "disambig"
 
     Examples
     --------
-    >>> score_distribution([[0.5, 0.25, 0.25, 0.0]], "ambig")[["value", "probability"]].values.tolist()
-    [[-1.0, 0.25], [0.0, 0.25], [1.0, 0.5]]
+    >>> law = score_distribution([[0.5, 0.25, 0.25, 0.0]], "ambig")
+    >>> law.value.tolist(), law.probability.tolist()
+    ([-1.0, 0.0, 1.0], [0.25, 0.25, 0.5])
     """
     s = steps(by_role, condition)
     if len(s.plus) > EXACT_LIMIT:
         return _normal_law(_moments_delta(s))
     table = joint_distribution(s)
-    m, d = np.nonzero(table)
-    keep = m > 0
-    probability, m, d = table[m, d][keep], m[keep], d[keep] - len(s.plus)
-    common = np.gcd(np.abs(d), m)
-    law = pd.DataFrame({"numerator": d // common, "denominator": m // common, "probability": probability})
-    law = law.groupby(["numerator", "denominator"], as_index=False)["probability"].sum()
-    law["value"] = law["numerator"] / law["denominator"]
-    law["method"] = "exact"
-    return law.sort_values("value", ignore_index=True)[["value", "probability", "method"]]
+    m, d = np.nonzero(table[1:])
+    weight, m, d = table[1:][m, d], m + 1, d - len(s.plus)
+    common = np.gcd(d, m)
+    ratios, at = np.unique(np.stack([d // common, m // common]), axis=1, return_inverse=True)
+    value, probability = ratios[0] / ratios[1], np.bincount(at.ravel(), weight)
+    order = np.argsort(value)
+    return Law(value[order], probability[order], "exact")
 
 
-def _normal_law(m: Moments) -> pd.DataFrame:
+def _normal_law(m: Moments) -> Law:
     value = np.linspace(-1, 1, 201)
-    if not m.sd > 0:
-        density = (np.abs(value - m.mean) == np.abs(value - m.mean).min()).astype(float)
-    else:
+    if m.sd > 0:
         density = np.exp(-0.5 * ((value - m.mean) / m.sd) ** 2)
-    return pd.DataFrame(
-        {"value": value, "probability": density / density.sum() * (1 - m.p_undefined), "method": "normal"}
-    )
+    else:
+        density = (np.abs(value - m.mean) == np.abs(value - m.mean).min()).astype(float)
+    return Law(value, density / density.sum() * (1 - m.p_undefined), "normal")

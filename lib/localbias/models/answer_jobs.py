@@ -33,8 +33,8 @@ import torch
 from localbias.errors import BadValues, ModelUnavailable
 from localbias.models import prefix_tree
 from localbias.models.letters import LETTERS, check_letters_fit, letter_tokens
+from localbias.models.logits import FORMS, summarise_logits
 from localbias.prompts import wording
-from localbias.studies.sampling import FORMS, summarise_logits
 
 PROTOCOLS = ("next-token", "option-likelihood", "masked", "masked-pseudo", "generate")
 PART = 64

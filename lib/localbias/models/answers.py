@@ -22,8 +22,8 @@ from localbias.models import answer_jobs
 from localbias.models.answer_store import AnswerStore, attach, fingerprint
 from localbias.models.prefix_tree import BUDGET
 from localbias.prompts.orders import reorder
+from localbias.prompts.roles import role_codes
 from localbias.prompts.wording import PromptForm, cue_of, prompt_form
-from localbias.studies.scores import role_codes
 
 FORMAT = 2
 """Raised when stored answers of earlier versions must not be taken up again."""

@@ -105,7 +105,7 @@ def paired_differences(
     Parameters
     ----------
     pairs : DataFrame
-        Of :func:`localbias.studies.side_by_side.against`: which test, in which language, by which two models and methods.
+        Of ``side_by_side.against``: which test, in which language, by which two models and methods.
     dataset : str
         The word lists of ``pairs``.
     level, n_resamples, seed, interval

@@ -324,7 +324,7 @@ def reproduction(checks: pd.DataFrame) -> dict[str, Any]:
     Parameters
     ----------
     checks : DataFrame
-        As ``localbias.prompts.reproduce.compare_with_published`` returns; where draws are tested, ``detail`` gives the p.
+        As ``compare_with_published`` returns; where draws are tested, ``detail`` gives the p.
 
     Returns
     -------

@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 
 from localbias.errors import BadValues
+from localbias.measures.null import attainable_level
 from localbias.measures.seeds import EXACT_LIMIT
 from localbias.prompts.generation import generator
 from localbias.prompts.inventory import sample
 from localbias.studies.lowest_scores import anywhere, most_answers
 from localbias.studies.sampling import check_probabilities
 from localbias.studies.seeds import run_distribution, seed_scores, seeds_needed, standard_error_by_seeds
-from localbias.studies.selection import attainable_level
 from localbias.studies.variance import FEWEST
 
 CONTEXTS = {"ambig": "ambiguous (s_amb)", "disambig": "disambiguated (s_dis)"}

@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 
 from localbias.models.letters import LETTERS
+from localbias.prompts.roles import ROLES, role_codes
 from localbias.studies.sampling import option_probabilities
-from localbias.studies.scores import ROLES, role_codes
 from localbias.studies.seeds import expected_scores
 from localbias.studies.variance import contributions
 

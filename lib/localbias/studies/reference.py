@@ -31,8 +31,8 @@ from localbias.models.answer_store import AnswerStore
 from localbias.models.answers import answer_probabilities, prompts_hash
 from localbias.prompts.generation import generate_prompts
 from localbias.prompts.orders import reorder
+from localbias.prompts.roles import CONDITIONS
 from localbias.prompts.wording import prompt_form
-from localbias.studies.scores import CONDITIONS
 from localbias.studies.seeds import expected_scores
 from localbias.studies.selection import bias_profile, largest_by_chance
 

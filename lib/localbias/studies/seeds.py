@@ -17,18 +17,11 @@ import numpy as np
 import pandas as pd
 
 from localbias.errors import BadValues
+from localbias.measures.bias_scores import ambiguous_score, bias_ratio
 from localbias.measures.seeds import Moments, moments, score_distribution
+from localbias.prompts.roles import role_codes
 from localbias.studies.sampling import option_probabilities
-from localbias.studies.scores import (
-    COUNTS,
-    NEITHER,
-    add_scores,
-    ambiguous_score,
-    bias_ratio,
-    grouped,
-    role_codes,
-    tally,
-)
+from localbias.studies.scores import COUNTS, NEITHER, add_scores, grouped, tally
 
 KEYS = ["level", "category", "template", "condition"]
 
@@ -238,7 +231,8 @@ def run_distribution(probabilities: pd.DataFrame, category: str, template: str, 
     mine = probabilities.query("category == @category and template == @template and condition == @condition")
     if mine.empty:
         raise BadValues("no such prompts", where=f"{category}, {template}, {condition}")
-    return score_distribution(by_role(mine, option_probabilities(mine, **settings)), condition)
+    law = score_distribution(by_role(mine, option_probabilities(mine, **settings)), condition)
+    return pd.DataFrame(law._asdict())
 
 
 def seeds_needed(sd, standard_error: float):

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from localbias.errors import BadTable
-from localbias.measures.intervals import paper_rule_level
+from localbias.measures.adjust import paper_rule_level
 from localbias.registry import TESTS
 from localbias.studies.data_page import changed
 from localbias.studies.side_by_side import labelled

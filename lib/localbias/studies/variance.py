@@ -23,8 +23,9 @@ from scipy import stats
 
 from localbias.errors import BadTable, BadValues, unknown
 from localbias.measures.seeds import steps
+from localbias.prompts.roles import CONDITIONS
 from localbias.studies.sampling import option_probabilities
-from localbias.studies.scores import CONDITIONS, grouped
+from localbias.studies.scores import grouped
 from localbias.studies.seeds import KEYS, by_role
 
 SOURCES = {

@@ -15,7 +15,8 @@ import pandas as pd
 from tqdm import tqdm
 
 from localbias.errors import BadValues, unknown
-from localbias.measures.intervals import adjust, effect_size_interval, paper_rule
+from localbias.measures.adjust import adjust, paper_rule
+from localbias.measures.intervals import effect_size_interval
 from localbias.measures.permutation import smallest_p
 from localbias.measures.weat import WeatResult, weat_test
 from localbias.models.encoder import Encoder
@@ -109,7 +110,7 @@ def run_weat(
     clean : bool
         Remove repeated words within a set and words in both sets of a pair.
     level, n_resamples, seed, interval
-        Of the bootstrap interval, see :func:`localbias.measures.intervals.effect_size_interval`; ``n_resamples=0`` leaves it out.
+        Of the bootstrap interval, see ``measures.intervals.effect_size_interval``; ``n_resamples=0`` leaves it out.
     alpha : float
         Level of ``significant_q`` and of the papers' rule.
     progress : bool

@@ -218,6 +218,9 @@ def tests_in(dataset: str = "auto", language: str | None = None) -> list[str]:
     return [test for test in TESTS if test in names] + sorted(names - set(TESTS))
 
 
+tests_in.__test__ = False  # for pytest: not a test of this library
+
+
 def has_words(test: str, language: str, variant: str = "all", dataset: str = "auto") -> bool:
     """Whether :func:`load_words` would find these sets; reads no word of the published lists."""
     dataset = resolve_dataset(dataset)
