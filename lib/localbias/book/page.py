@@ -36,7 +36,10 @@ LONG_TEXT = 36
 """Characters from which a column's cells wrap."""
 
 WARNING = "These words are offensive or hurtful to some readers. They are shown because the measure is made of them."
+SOURCE = ("dataset", "model", "revision", "weights", "protocol")
+"""Columns that say whose numbers a row holds; every table that is written has them, as far as they apply."""
 _written: dict[str, str] = {}
+_sources: list[pd.DataFrame] = []
 
 
 def banner(
@@ -56,6 +59,8 @@ def banner(
         Other choices worth a line: ``protocol="in-context"``, ``methods="M5"``.
     """
     models = [model] if isinstance(model, str) else list(model or ())
+    if dataset:
+        source({"dataset": dataset})
     rows = [("prompts" if dataset == "filbbq" else "words", dataset)] if dataset else []
     rows += [("model" if len(models) == 1 else "models", ", ".join(map(_model_title, models)))] if models else []
     rows += [
@@ -77,6 +82,57 @@ def banner(
     kind = "warning" if dataset == "starter" else "note"
     title = "Starter lexicon" if dataset == "starter" else "This page was computed from"
     _show(f'<div class="admonition {kind} lb-banner"><p class="admonition-title">{title}</p>{body}</div>')
+
+
+def source(*results: pd.DataFrame | Mapping[str, Any]) -> None:
+    """Say whose numbers the tables of this page hold from here on: those of these results (see :func:`attributed`)."""
+    _sources[:] = [pd.DataFrame([r]) if isinstance(r, Mapping) else r for r in results]
+
+
+def attributed(df: pd.DataFrame, *results: pd.DataFrame | Mapping[str, Any]) -> pd.DataFrame:
+    """The table with the columns of :data:`SOURCE` that it lacks, from the rows of ``results`` that agree with it.
+
+    A row takes what the results say for its own values of these columns; where they say several things (a
+    row sums up two models), it names them all, separated by "; ".
+
+    Raises
+    ------
+    BadTable
+        When a row is of a data set, model or protocol that the results do not have.
+
+    Examples
+    --------
+    >>> runs = pd.DataFrame({"model": ["a", "b"], "weights": ["float32", "4-bit"]})
+    >>> attributed(pd.DataFrame({"model": ["b", "a; b"]}), runs, {"dataset": "mine"})["weights"].tolist()
+    ['4-bit', 'float32; 4-bit']
+    """
+    for result in results or _sources:
+        result = pd.DataFrame([result]) if isinstance(result, Mapping) else result
+        known = result[[c for c in SOURCE if c in result]].drop_duplicates().astype(str)
+        shared, new = [c for c in known if c in df], [c for c in known if c not in df]
+        if new:
+            keys = _keys(df, shared)
+            said = {key: _agreeing(known, dict(zip(shared, key, strict=True)), new) for key in dict.fromkeys(keys)}
+            df = df.assign(**{c: [said[key][c] for key in keys] for c in new})
+    return df
+
+
+def _keys(df: pd.DataFrame, columns: list[str]) -> list[tuple[str, ...]]:
+    return list(zip(*(df[c].astype(str) for c in columns), strict=True)) if columns else [()] * len(df)
+
+
+def _agreeing(known: pd.DataFrame, values: dict[str, str], new: list[str]) -> dict[str, str]:
+    for column, value in values.items():
+        agree = known[column].isin([value, *value.split("; ")])
+        if not agree.any():
+            raise BadTable(
+                "a row of a table is not of the results that its page names",
+                expected=f"{column}: {', '.join(known[column].unique())}",
+                got=value,
+                todo="give table() the results it comes from: source=…",
+            )
+        known = known[agree]
+    return {c: "; ".join(known[c].unique()) for c in new}
 
 
 def say(sentence: str, **values: Any) -> None:
@@ -139,6 +195,7 @@ def table(
     formats: Mapping[str, str | Callable[[Any], str]] | None = None,
     head: int | None = None,
     words: Mapping[str, str] | None = None,
+    source: pd.DataFrame | Mapping[str, Any] | None = None,
 ) -> None:
     """Show a table that scrolls in its own box, and write it whole as ``name.csv`` and ``name.parquet``.
 
@@ -157,6 +214,9 @@ def table(
     words : mapping, optional
         Column of words → language code, or the column that holds the code: shown in their own
         script and direction.
+    source : DataFrame or mapping, optional
+        The results that the table sums up, or what is to be said of them; by default the page's
+        (:func:`source`). The files get the columns of :data:`SOURCE` that the table lacks.
 
     Raises
     ------
@@ -164,8 +224,9 @@ def table(
         When a named column is missing, or another table already has this name.
     """
     _check_name(name)
-    _claim(name, df)
-    files.write_table(df, files.results_dir() / name)
+    whole = attributed(df) if source is None else attributed(df, source)
+    _claim(name, whole)
+    files.write_table(whole, files.results_dir() / name)
     rows = min(len(df), head or MAX_ROWS, MAX_ROWS)
     body = table_html(df.head(rows), columns=columns, formats=formats, words=words)
     count = f"{len(df):,} rows" if rows == len(df) else f"{rows:,} of {len(df):,} rows shown"

@@ -12,7 +12,7 @@ import pandas as pd
 
 from localbias.errors import BadValues, UnknownName
 from localbias.models import pooling, protocols
-from localbias.models.loading import ModelInfo, load_network, load_tokenizer, longest, resolve
+from localbias.models.loading import ModelInfo, in_dtype, load_network, load_tokenizer, longest, resolve
 from localbias.models.vector_cache import Entry, VectorCache
 from localbias.registry import METHODS, method
 
@@ -80,10 +80,8 @@ class Encoder:
             raise BadValues("batch_size must be at least 1", got=str(batch_size))
         self.protocol = protocols.check(protocol)
         self._info = resolve(model)
-        self.model = self._info.name
-        self.revision, self.weights = self._info.revision, self._info.weights
-        if dtype != "float32":
-            self.revision, self.weights = f"{self.revision} in {dtype}", f"{self.weights} in {dtype}"
+        said = in_dtype(self._info, dtype)
+        self.model, self.revision, self.weights = said.name, said.revision, said.weights
         self.batch_size, self.progress = batch_size, progress
         self._device, self._dtype, self._cache = device, dtype, cache
         self._static: tuple[str, Any] | None = None

@@ -121,8 +121,9 @@ def load_causal(
     Returns
     -------
     tokenizer, model, info
-        ``info.kind`` is "causal", "chat" (the tokenizer has a chat template) or "masked". The
-        model is in evaluation mode.
+        ``info.kind`` is "causal", "chat" (the tokenizer has a chat template) or "masked";
+        ``info.weights`` and ``info.revision`` name a precision other than float32. The model is in
+        evaluation mode.
 
     Raises
     ------
@@ -143,7 +144,14 @@ def load_causal(
     auto = AutoModelForMaskedLM if head == "masked" else AutoModelForCausalLM
     model = _load(auto, folder, info, device, dtype)
     kind = "chat" if head == "causal" and tokenizer.chat_template else head
-    return tokenizer, model, replace(info, kind=kind)
+    return tokenizer, model, in_dtype(replace(info, kind=kind), str(model.dtype).removeprefix("torch."))
+
+
+def in_dtype(info: ModelInfo, dtype: str) -> ModelInfo:
+    """What is known of a model whose weights are used in another precision: its revision and weights say so."""
+    if dtype == "float32":
+        return info
+    return replace(info, revision=f"{info.revision} in {dtype}", weights=f"{info.weights} in {dtype}")
 
 
 def load_network(info: ModelInfo, device: str | None = None, dtype: str = "float32") -> PreTrainedModel:

@@ -18,6 +18,7 @@ COLUMNS = (
     "revision",
     "weights",
     "dataset",
+    "protocol",
     "words",
     "mean_cosine",
     "p10_cosine",
@@ -59,8 +60,8 @@ def protocol_cosines(
         one, other = (e.encode(words, methods=methods, language=language) for e in (ours, theirs))
         for method in methods:
             cosines = row_cosines(one[method], other[method])
-            row = (language, method, ours.model, ours.revision, ours.weights, dataset, len(cosines))
-            rows.append((*row, *_summed(cosines)))
+            whose = (ours.model, ours.revision, ours.weights, dataset, f"{ours.protocol}; {theirs.protocol}")
+            rows.append((language, method, *whose, len(cosines), *_summed(cosines)))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 

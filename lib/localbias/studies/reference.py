@@ -137,7 +137,8 @@ def read(model: str = "gemma-3-270m") -> dict:
     Returns
     -------
     dict
-        "about" (what was run), and the tables "scores", "profile", "chance", "probabilities".
+        "about" (what was run), and the tables "scores", "profile", "chance", "probabilities"; every row
+        says whose it is (model, revision, weights, protocol).
 
     Raises
     ------
@@ -153,11 +154,13 @@ def read(model: str = "gemma-3-270m") -> dict:
             todo="python -m localbias.studies.reference --model …",
         )
     held = {name: pd.read_csv(stem.with_name(f"{stem.name}-{name}.csv")) for name in ("scores", "profile", "chance")}
-    held["about"] = json.loads(stem.with_name(stem.name + ".json").read_text(encoding="utf-8"))
+    about = held["about"] = json.loads(stem.with_name(stem.name + ".json").read_text(encoding="utf-8"))
+    whose = {key: about.get(key, "not stated") for key in ("model", "revision", "weights", "protocol")}
+    held |= {name: held[name].assign(dataset="filbbq", **whose) for name in ("scores", "profile", "chance")}
     kept = pd.read_parquet(stem.with_name(stem.name + "-probabilities.parquet"))
     kept = kept.astype({p: float for p in P})
     kept[P] = kept[P].div(kept[P].sum(axis=1).clip(lower=1.0), axis=0)  # half precision may round a sum above 1
-    held["probabilities"] = kept
+    held["probabilities"] = kept.assign(**whose)
     return held
 
 

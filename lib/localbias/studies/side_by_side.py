@@ -104,6 +104,8 @@ def side_by_side(results: pd.DataFrame, column: str, one: object, other: object)
     joined = parts[0].merge(parts[1], on=keys, how="inner", suffixes=("_one", "_other"), validate="1:1")
     joined = joined.dropna(subset=["effect_size_one", "effect_size_other"]).reset_index(drop=True)
     first, second = joined["effect_size_one"], joined["effect_size_other"]
+    if column in ("model", "protocol"):  # whose numbers a row holds: both
+        joined[column] = f"{one}; {other}"
     return joined.assign(
         one=one,
         other=other,
