@@ -15,7 +15,7 @@ STAGE = config.get("stage", "pages")
 LEDGER = [stem for stem in notebooks() if stem.endswith("ledger")]
 PAGES = [stem for stem in notebooks() if stem not in LEDGER]
 PACKAGE = Path(localbias.__file__).parent
-LIBRARY = sorted(map(str, PACKAGE.rglob("*.py")))
+LIBRARY = sorted(map(str, [*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.csv")]))
 DATA = sorted(glob("data/*.*") + glob("data/starter/**/*.*", recursive=True) + glob("data/papers/*") + glob("data/lexicons/*.csv") + glob("data/reference/*.*"))
 RUN = sys.executable + " -m localbias run {wildcards.stem} --profile {params.profile} --quiet"
 
