@@ -1,7 +1,20 @@
-"""Shared fixtures: the published files, and whole books made from the smoke profile."""
+"""Shared fixtures, and what every test can rely on.
+
+**Isolation** (tests/isolation.py). The code under test sees a copy of the book's folder (`LOCALBIAS_ROOT`) without
+results, an empty cache (`LOCALBIAS_CACHE`; converted models are made once a session and shared by its processes),
+no network, no hub and no setting of the person's shell. A test that opens anything in the checkout's results,
+pages or site or in the person's caches, asks another machine, or leaves another environment or working folder
+behind, fails; child processes are watched as well. For a setting of its own a test takes `monkeypatch`.
+
+**The published files.** Only a test marked `mirror` sees them, through `LOCALBIAS_MIRROR` or the fixture `mirror`.
+Without the mark they are forbidden, so that an unmarked test is the same on a machine that lacks them, and a
+forgotten mark fails. Where no folder with them is set, marked tests are skipped. In a file they run last.
+
+**Fixtures**: `mirror`, the folder with the published files; `starter_book` and `published_book`, whole books of the
+smoke profile; `built_site`, the html folder of one.
+"""
 
 import os
-import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -9,17 +22,12 @@ from pathlib import Path
 
 import pytest
 
-PROJECT = Path(__file__).resolve().parent.parent
+import isolation
 
 
-def pytest_collection_modifyitems(config, items):
-    """Where the published files are not at hand, what needs them is skipped, and nothing else."""
-    if os.environ.get("LOCALBIAS_MIRROR"):
-        return
-    skip = pytest.mark.skip(reason="needs the published files: set LOCALBIAS_MIRROR")
-    for item in items:
-        if "mirror" in item.keywords:
-            item.add_marker(skip)
+def pytest_configure(config):
+    """The plugin is registered here because the doctests of `lib` lie outside this folder."""
+    config.pluginmanager.register(isolation, "isolation")
 
 
 @pytest.fixture
@@ -59,27 +67,12 @@ class Book:
         return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
 
 
-def make_book(root: Path, mirror: str | None) -> Book:
-    """Copy what git tracks (and what is new) to `root`, build it with the smoke profile."""
-    listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
-        cwd=PROJECT,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.split("\n")
-    for name in filter(None, listed):
-        if not name.startswith(("lib/", "tests/", ".ci/")) and (PROJECT / name).is_file():
-            target = root / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(PROJECT / name, target)
+def make_book(root: Path, mirror: bool) -> Book:
+    """A copy of the project, built with the smoke profile, with the published files or without them."""
+    isolation.copy_project(root)
     environment = os.environ | {"LOCALBIAS_ROOT": str(root)}
-    environment.pop("LOCALBIAS_RESULTS", None)
-    if mirror:
-        environment["LOCALBIAS_MIRROR"] = mirror
-    else:
+    if not mirror:
         environment.pop("LOCALBIAS_MIRROR", None)
-        environment["LOCALBIAS_OFFLINE"] = "1"
     book = Book(root, environment)
     done = book.command("build", "--profile", "smoke")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -89,13 +82,13 @@ def make_book(root: Path, mirror: str | None) -> Book:
 @pytest.fixture(scope="session")
 def starter_book(tmp_path_factory) -> Book:
     """The book from the starter lexicon alone: no mirror, no download."""
-    return make_book(tmp_path_factory.mktemp("starter"), None)
+    return make_book(tmp_path_factory.mktemp("starter"), mirror=False)
 
 
 @pytest.fixture(scope="session")
 def published_book(tmp_path_factory) -> Book:
     """The book from the published files."""
-    return make_book(tmp_path_factory.mktemp("published"), os.environ["LOCALBIAS_MIRROR"])
+    return make_book(tmp_path_factory.mktemp("published"), mirror=True)
 
 
 @pytest.fixture(scope="session")

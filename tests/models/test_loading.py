@@ -45,7 +45,7 @@ def test_a_hub_out_of_reach_is_named_soon(tmp_path):
     """
     start = time.monotonic()
     cut = {"HF_ENDPOINT": f"http://127.0.0.1:{closed_port()}", "HF_HOME": str(tmp_path)}
-    said = python(code, **cut)
+    said = python(code, **cut, LOCALBIAS_OFFLINE="")
     assert "'bert-base-chinese' is not here" in said and "Connect" in said and "local folder" in said
     said = python(code, **cut, LOCALBIAS_OFFLINE="1")
     assert "LOCALBIAS_OFFLINE" in said

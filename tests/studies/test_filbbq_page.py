@@ -260,20 +260,21 @@ def test_the_hash_is_of_the_probabilities():
     assert one != reference.probabilities_hash(table.assign(p0=table["p0"] + 1e-3))
 
 
-def test_the_widest_answers_are_the_kept_ones_only_for_the_same_run(tmp_path, monkeypatch):
+@pytest.mark.parametrize("form", ["localbias", pytest.param("filbbq-2026", marks=pytest.mark.mirror)])
+def test_the_widest_answers_are_the_kept_ones_only_for_the_same_run(form, tmp_path, monkeypatch):
     monkeypatch.setattr(reference, "reference_folder", lambda: tmp_path)
     about = {
         "model": "made",
         "weights": "float32",
         "protocol": "next-token",
-        "prompt_form": "filbbq-2026",
+        "prompt_form": form,
         "cue": "x",
         "rules": "made",
     }
     whole = made.prompts()
     table = made.with_probabilities(whole, 0.5, 0.3, 0.2).assign(**about, dataset="filbbq")
     asked = table.head(8)
-    hashed = reference.prompts_hash(reorder(whole), reference.prompt_form("filbbq-2026"))
+    hashed = reference.prompts_hash(reorder(whole), reference.prompt_form(form))
     reference.write(table, about | {"seed_of_prompts": 0, "sha256_prompts": hashed}, tmp_path)
     assert len(reference.widest(asked, whole)) == len(whole)
     assert reference.widest(table, whole) is table
