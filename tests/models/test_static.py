@@ -1,8 +1,11 @@
 """M10: fastText files, the packaged GloVe matrix, and the download of published vectors."""
 
+import base64
 import gzip
 import http.server
+import pickle
 import threading
+import zlib
 
 import fasttext
 import numpy as np
@@ -12,6 +15,8 @@ import pytest
 from localbias.errors import ModelUnavailable, UnknownName
 from localbias.models import crawl
 from localbias.models.encoder import Encoder
+from localbias.studies.weat import run_weat
+from localbias.words.lexicon import load_words, word_table
 
 
 @pytest.fixture(scope="module")
@@ -30,14 +35,125 @@ def test_a_fasttext_file(trained):
     encoder = Encoder(str(trained), cache=False)
     assert (encoder.methods, encoder.kind) == (("M10",), "static") and encoder.revision.startswith("sha256:")
     found = encoder.encode(["flower", "old sister", "wasp", "old wasp"])["M10"]
-    model = fasttext.load_model(str(trained))
-    flower, old, sister = (model.get_word_vector(word) for word in ("flower", "old", "sister"))
+    model = fasttext.load_model(str(trained))  # without n-grams a word's vector is its row of the input matrix
+    flower, old, sister = (model.get_input_matrix()[model.get_word_id(word)] for word in ("flower", "old", "sister"))
     np.testing.assert_array_equal(found[0], flower)
     np.testing.assert_allclose(found[1], (old + sister) / 2, rtol=1e-6)
     assert np.isnan(found[2]).all()  # all zeros in fastText: out of vocabulary, not data
     np.testing.assert_array_equal(found[3], old)
     told = encoder.problems(["flower", "wasp", "old wasp"])
     assert told["word"].tolist() == ["wasp", "old wasp"] and told["vector"].tolist() == [False, True]
+
+
+@pytest.fixture(scope="module")
+def with_ngrams(tmp_path_factory):
+    """fastText with n-grams of 3 letters, trained on four words."""
+    folder = tmp_path_factory.mktemp("ngrams")
+    (folder / "text.txt").write_text("flower bee sister war\n" * 400, encoding="utf-8")
+    model = fasttext.train_unsupervised(
+        str(folder / "text.txt"), dim=8, minn=3, maxn=3, bucket=500, minCount=1, epoch=5, lr=0.2, thread=1, verbose=0
+    )
+    model.save_model(str(folder / "ngrams.bin"))
+    return folder / "ngrams.bin"
+
+
+def test_fasttext_vectors_keep_their_length(with_ngrams):
+    # Bojanowski et al. 2017: a word is the mean of the rows of the word and its n-grams, <wa war ar> for war
+    model = fasttext.load_model(str(with_ngrams))
+    matrix = model.get_input_matrix()
+    rows = [model.get_word_id("war"), *(model.get_subword_id(gram) for gram in ("<wa", "war", "ar>"))]
+    unseen = [model.get_subword_id(gram) for gram in ("<wa", "was", "as>")]
+    found = Encoder(str(with_ngrams), cache=False).encode(["war", "was", "war was"])["M10"]
+    np.testing.assert_allclose(found[0], matrix[rows].mean(0), rtol=1e-5)
+    np.testing.assert_allclose(found[1], matrix[unseen].mean(0), rtol=1e-5)
+    np.testing.assert_allclose(found[2], (matrix[rows].mean(0) + matrix[unseen].mean(0)) / 2, rtol=1e-5)
+    assert (np.linalg.norm(found, axis=1) < 0.5).all()  # unit vectors have 1
+
+
+@pytest.mark.parametrize("protocol", ["in-context", "weathub-2023"])
+def test_words_made_of_ngrams_are_not_in_the_vocabulary(with_ngrams, protocol):
+    encoder = Encoder(str(with_ngrams), protocol, cache=False)
+    seen = encoder.look(["war", "was", "war bee", "war was"])
+    assert [s.listed for s in seen.values()] == [True, False, True, False]
+    told = encoder.problems(list(seen))
+    assert told["word"].tolist() == ["was", "war was"] and told["vector"].all()
+
+
+def test_the_spelling_of_a_list_does_not_matter_but_to_the_authors_protocol(with_ngrams):
+    two = ["caf\u00e9", "cafe\u0301"]  # Unicode's composed and decomposed form of one word
+    assert len(set(two)) == 2
+    one, other = Encoder(str(with_ngrams), cache=False).encode(two)["M10"]
+    np.testing.assert_array_equal(one, other)
+    one, other = Encoder(str(with_ngrams), "weathub-2023", cache=False).encode(two)["M10"]
+    assert not np.allclose(one, other)
+
+
+@pytest.mark.mirror
+@pytest.mark.model
+def test_published_words_copied_into_a_csv_give_the_same_result(tmp_path):
+    table = word_table("weathub", "pa", "weat9", "all")
+    composed = table.assign(word=table["word"].str.normalize("NFC"), dataset="copied", variant="user")
+    assert (composed["word"] != table["word"]).any()
+    composed[["language", "test", "role", "word"]].to_csv(tmp_path / "copied.csv", index=False)
+    settings = {"model": "lid-176", "methods": ["M10"], "n_resamples": 0, "progress": False}
+    theirs, copied = (
+        run_weat(["pa"], ["weat9"], dataset=d, **settings) for d in ("weathub", str(tmp_path / "copied.csv"))
+    )
+    assert theirs["effect_size"].item() == pytest.approx(copied["effect_size"].item(), abs=1e-12)
+    assert list(load_words("weat9", "pa", dataset="weathub").x) == list(table.loc[table["role"] == "X", "word"])
+
+
+# gensim 4.4.0: kv = KeyedVectors(3); kv.add_vectors(["rose", "Ant", "花"], [[1, 2, 3], [0, -1, .5], [4, 0, 0]]);
+# kv.save(…), kv.save_word2vec_format(…), the same with binary=True; the pickle compressed
+GENSIM = (
+    b"c-lQuO>fgc5Otb<q#+Wh5*&K+fkP_lmF>7r8zE7Y15yn+AjAb#tBt*hSGCuccO7CRq;TM)XfLSCoxi{@;LmX2U%=R|SXm>znfG>Po_DkT{r8s9"
+    b"9Cf&)T(A_SSws_ou4qN06%A!p2(1P|4PW2F8-4Uazt=-`rzK#)-ccQN)qwGcuCdH8$n_;Kwu?+qt-4RSg!t#{Pfb;y)3wA6RR@L|0JoO33Ai@y"
+    b"1xCCdbmD%nRjR%JLp<PRnpX&iSwT@+CX$h&AQeo93mRrz$f67-Os94lrdE4AYAH9+=%b!?=K8aKsfR%)=my<SIzCW4k*soBi?$Y?zW&nIyQ=e8"
+    b"&t|iWzi^rm7*fx#rw<Kd^91ZVhwr>~Zu1KQ<Tkh1Ff>qMhO9`1o~a&P=Y&U@fZfy}CHaCS6z4?7P`sD01r4hZGIT|`6yRFz?A-+?DaGJz4B7-N"
+    b"?1_{l3A$Qo)fY4;1(7s?9k*v0hw?t;aKch1^@U;lFw`zv!UR+gzkxOavScan4qe;zEyuNN=ap?wywSw=kUzF<??kKJ_6>l69`cY4iM*0=#<g-r"
+    b"$Z^ov9HxZvWAg>6O!LgF?>aW^@nm!|aZirSH_xV1({YiD>`UmHCqyp51+5-EXS`fnK5|Zx=UI!;T8;fPYklft-?QE_8C%PQ%|jQBeCXa-0o?^z"
+    b"F}~C#Q9X>Ce_H!f0}--Y(8svlG-}{|Tt9}g5Nt&;=xLIXrc%z)KPNR0`T"
+)
+FILES = {
+    "made.kv": zlib.decompress(base64.b85decode(GENSIM)),
+    "made.vec": "3 3\nrose 1.0 2.0 3.0\nAnt 0.0 -1.0 0.5\n花 4.0 0.0 0.0\n".encode(),
+    "made.bin": b"3 3\n"
+    + b"".join(
+        word.encode() + b" " + np.array(numbers, "<f4").tobytes()
+        for word, numbers in (("rose", [1, 2, 3]), ("Ant", [0, -1, 0.5]), ("花", [4, 0, 0]))
+    ),
+}
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("LOCALBIAS_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_other_files_of_word_vectors(tmp_path, name):
+    (tmp_path / name).write_bytes(FILES[name])
+    encoder = Encoder(str(tmp_path / name), cache=False)
+    found = encoder.encode(["Ant", "花", "rose", "ant"])["M10"]  # this vocabulary has capitals: ant is another word
+    np.testing.assert_array_equal(found[:3], [[0, -1, 0.5], [4, 0, 0], [1, 2, 3]])
+    assert np.isnan(found[3]).all() and encoder.methods == ("M10",) and encoder.revision.startswith("sha256:")
+    assert [seen.listed for seen in encoder.look(["rose", "ant"]).values()] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("cut.vec", b"3 3\nrose 1 2 3\nant 1 2 3\n", "2 words; its first line says 3"),
+        ("short.vec", b"2 3\nrose 1 2 3\nant 1 2\n", "line 3 has not 3 numbers"),
+        ("cut.bin", FILES["made.bin"][:-3], "cannot be read"),
+        ("nan.vec", b"1 2\nrose nan 1\n", "all finite: False"),
+        ("code.kv", pickle.dumps(threading.Thread), "threading.Thread, which is not of word vectors"),
+    ],
+)
+def test_a_damaged_or_strange_file_of_word_vectors_is_named(tmp_path, name, content, says):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ModelUnavailable, match=says):
+        Encoder(str(tmp_path / name), cache=False).encode(["rose"])
 
 
 def test_a_transformers_methods_are_not_given(trained):

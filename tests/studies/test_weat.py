@@ -10,6 +10,7 @@ from scipy import stats
 import localbias.studies.weat as run
 from localbias.errors import BadValues, UnknownName
 from localbias.measures.weat import weat_test
+from localbias.models.encoder import Seen
 from localbias.studies.weat import COLUMNS, languages_of, methods_of, run_weat, smallest_p_table, word_flags
 
 
@@ -19,6 +20,7 @@ class KnownEncoder:
     lost: frozenset = frozenset()
     broken: frozenset = frozenset()
     zero: frozenset = frozenset()
+    unlisted: frozenset = frozenset()
 
     def __init__(self, model="known", protocol="in-context", **_):
         self.model, self.protocol, self.revision, self.weights, self.kind = model, protocol, "r1", "float32", "encoder"
@@ -26,6 +28,9 @@ class KnownEncoder:
 
     def encode(self, words, methods=("M5",), language="und"):
         return {code: np.stack([self._vector(code + w, w) for w in words]) for code in methods}
+
+    def look(self, words, language="und"):
+        return {word: Seen(word not in self.unlisted if self.model == "static" else None) for word in words}
 
     def _vector(self, key, word):
         vector = np.random.default_rng(zlib.crc32(key.encode())).normal(size=16).astype(np.float32)
@@ -134,6 +139,15 @@ def test_a_word_without_a_vector_is_left_out_and_reported(lexicon, known):
     got = table(lexicon, languages=["en"], tests=["weat1"]).iloc[0]
     assert (got["n_x"], got["n_b"]) == (5, 3) and got["coverage"] == pytest.approx(17 / 19)
     assert "words without a vector (X 1, B 1)" in got["flags"]
+
+
+def test_words_outside_the_vocabulary_of_static_vectors_are_counted(lexicon, known):
+    known.unlisted = frozenset({"rose", "lily", "ant", "love", "evil", "war", "bee", "wasp", "fly", "moth"})
+    got = table(lexicon, model="static", methods=("M10",), tests=["weat1"], languages=["en"]).iloc[0]
+    # by hand: of 19 words Rose, elm, oak, joy, peace, ugly, joy are listed
+    assert got["coverage"] == 1.0 and got["in_vocabulary"] == pytest.approx(7 / 19)
+    assert "only 37% of the words in the vocabulary" in got["flags"]
+    assert np.isnan(table(lexicon, languages=["en"])["in_vocabulary"]).all()
 
 
 def test_a_set_with_one_word_left_gives_a_row_that_says_so(lexicon, known):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,13 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 _BLOCK = 4096  # units whose hidden states are held at once
-_NOT_LISTED = "is not in the vocabulary"
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a model sees of a word: ``listed``, whether it is in the vocabulary whole (None: a model of subwords)."""
+
+    listed: bool | None
 
 
 class Encoder:
@@ -128,10 +135,10 @@ class Encoder:
         UnknownName
             When a method does not exist, or this model cannot give it.
         """
-        words = _checked(words, language)
+        words = [protocols.spelled(word, self.protocol) for word in _checked(words, language)]
         methods = self._asked(methods)
         texts = list(dict.fromkeys(words))
-        parts = {text: protocols.split(text, self.protocol) for text in texts}
+        parts = self._parts(texts)
         by_word = [code for code in methods if code != "M7"]
         asked = [(unit, code) for unit in _units(parts) for code in by_word]
         asked += [(text, "M7") for text in texts if "M7" in methods]
@@ -155,7 +162,7 @@ class Encoder:
         """
         words = list(dict.fromkeys(_checked(words, language)))
         code = "M10" if self._info.kind == "static" else "M1"
-        parts = {word: protocols.split(word, self.protocol) for word in words}
+        parts = self._parts(words)
         entries = self._entries([(unit, code) for unit in _units(parts)], language)
         rows = []
         for word in words:
@@ -165,6 +172,19 @@ class Encoder:
                 has_vector = any(e.vector is not None for e in found.values())
                 rows.append((word, "; ".join(told) or "is empty", has_vector))
         return pd.DataFrame(rows, columns=["word", "problem", "vector"]).astype({"vector": bool})
+
+    def look(self, words: Iterable[str], language: str = "und") -> dict[str, Seen]:
+        """What the model sees of each word; reads no weights of a transformer."""
+        parts = self._parts(dict.fromkeys(_checked(words, language)))
+        if self._info.kind != "static":
+            return {word: Seen(None) for word in parts}
+        entries = self._entries([(unit, "M10") for unit in _units(parts)], language)
+        listed = {word: [not entries[unit, "M10"].problem for unit in units] for word, units in parts.items()}
+        return {word: Seen(bool(found) and all(found)) for word, found in listed.items()}
+
+    def _parts(self, words: Iterable[str]) -> dict[str, list[str]]:
+        """The units of each word: what stands between its spaces, spelled as the model gets it."""
+        return {word: protocols.split(protocols.spelled(word, self.protocol), self.protocol) for word in words}
 
     def _asked(self, methods: Sequence[str] | None) -> list[str]:
         if methods is None:
@@ -205,8 +225,7 @@ class Encoder:
         """Entries of units: by all methods of a word, or by M7 where the unit is a whole text."""
         if self._info.kind == "static":
             static = self._static_vectors(language)
-            vectors = {unit: static.vector(unit) for unit, _ in missing}
-            return {(u, "M10"): Entry(v, "" if v is not None else _NOT_LISTED) for u, v in vectors.items()}
+            return {(unit, "M10"): Entry(*static.look_up(unit)) for unit, _ in missing}
         known = protocols.encode_all(self._tokenizer, [unit for unit, _ in missing])
         readings = {}
         for unit, whole in missing:

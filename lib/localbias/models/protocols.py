@@ -10,6 +10,7 @@ M7 reads position 0 of the whole text.
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -53,6 +54,17 @@ def check(protocol: str) -> str:
     if protocol not in PROTOCOLS:
         raise unknown("protocol", protocol, PROTOCOLS)
     return protocol
+
+
+def spelled(text: str, protocol: str) -> str:
+    """A text as it is given to a model: in Unicode's NFC form, whatever list it comes from.
+
+    Lists keep their own spelling. ``weathub-2023`` takes it as it is, as the authors' code does.
+
+    >>> spelled("cafe\u0301", "in-context"), len(spelled("cafe\u0301", "weathub-2023"))
+    ('café', 5)
+    """
+    return unicodedata.normalize("NFC", text) if protocol == "in-context" else text
 
 
 def split(text: str, protocol: str) -> list[str]:

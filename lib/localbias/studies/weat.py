@@ -19,7 +19,7 @@ from localbias.measures.adjust import adjust, paper_rule
 from localbias.measures.intervals import effect_size_interval
 from localbias.measures.permutation import smallest_p
 from localbias.measures.weat import WeatResult, weat_test
-from localbias.models.encoder import Encoder
+from localbias.models.encoder import Encoder, Seen
 from localbias.registry import DIMENSION_TESTS, INDIA_TESTS, ORIGINAL_TESTS, method, weat_test_spec
 from localbias.words.lexicon import (
     WordSets,
@@ -62,15 +62,19 @@ COLUMNS = (
     "significant_paper",
     "significant_q",
     "coverage",
+    "in_vocabulary",
     "p_method",
     "family_size",
     "flags",
 )
-"""Columns of :func:`run_weat`. ``coverage`` is the share of the words that have a vector."""
+"""Columns of :func:`run_weat`. ``coverage`` is the share of the words that have a vector, ``in_vocabulary`` of those
+that static vectors list whole, every part of a phrase (NaN for a model of subwords)."""
 
 FAMILY = ("dataset", "variant", "model", "protocol", "method", "clean")
 """Rows that agree in these make one family for q and Holm: one figure, all its languages and tests."""
 
+HALF = 0.5
+"""A row is flagged when less than this share of its words is in the vocabulary."""
 FAMILIES = {"original": ORIGINAL_TESTS, "dimension": DIMENSION_TESTS, "india": INDIA_TESTS}
 SMALL = 8
 """A set with fewer words is flagged; the smallest sets of Caliskan et al. (2017) have eight."""
@@ -141,10 +145,11 @@ def run_weat(
         for language in tqdm(languages, desc=name, unit="language", disable=not progress):
             asked = [load_words(test, language, v, dataset) for v in variants for test in tests]
             asked = _once([clean_sets(sets) if clean else sets for sets in asked])
-            vectors = _encoded(encoder, asked, wanted, language)
+            words = sorted({word for sets in asked for word in sets.words})
+            seen, vectors = encoder.look(words, language), _encoded(encoder, words, wanted, language)
             for sets in asked:
                 for code in wanted:
-                    row = _row(sets, vectors[code], code, name, level, n_resamples, seed, interval)
+                    row = _row(sets, vectors[code], seen, (code, name), (level, n_resamples, seed, interval))
                     rows.append({"dataset": dataset_label(dataset), "clean": clean, **about, **row})
     return judged(pd.DataFrame(rows), alpha)
 
@@ -233,13 +238,13 @@ def _once(asked: list[WordSets]) -> list[WordSets]:
 # ---------------------------------------------------------------------------------------- one row
 
 
-def _encoded(encoder, asked: list[WordSets], methods: Sequence[str], language: str) -> dict[str, dict]:
-    words = sorted({word for sets in asked for word in sets.words})
+def _encoded(encoder, words: list[str], methods: Sequence[str], language: str) -> dict[str, dict]:
     found = encoder.encode(words, methods=methods, language=language)
     return {code: dict(zip(words, found[code], strict=True)) for code in methods}
 
 
-def _row(sets: WordSets, vectors: Mapping[str, np.ndarray], code, model, level, n_resamples, seed, interval) -> dict:
+def _row(sets: WordSets, vectors: Mapping[str, np.ndarray], seen: Mapping[str, Seen], about, resampling) -> dict:
+    code, model = about
     where = ", ".join((sets.test, sets.language, f"variant {sets.variant}", code, model))
     known = {r: [w for w in words if not np.isnan(vectors[w]).any()] for r, words in sets.sets.items()}
     sizes = {f"n_{role.lower()}": len(words) for role, words in known.items()}
@@ -252,18 +257,19 @@ def _row(sets: WordSets, vectors: Mapping[str, np.ndarray], code, model, level, 
         "method": code,
         **sizes,
         "coverage": coverage,
+        "in_vocabulary": in_vocabulary(sets, seen),
         "p_min": float("nan"),
         "p_method": "",
     }
-    flags = word_flags(sets) + _missing_flags(sets, known)
+    flags = word_flags(sets) + _missing_flags(sets, known) + seen_flags(sets, seen)
     if min(sizes.values()) < 2:
         few = ", ".join(f"{role} has {len(words)}" for role, words in known.items() if len(words) < 2)
         return row | {"flags": [*flags, f"not computed: fewer than 2 words with a vector ({few})"]}
     arrays = [np.stack([vectors[word] for word in words]) for words in known.values()]
     result = weat_test(*arrays, words=known, where=where)
     low = high = float("nan")
-    if n_resamples:
-        low, high = effect_size_interval(*arrays, level, n_resamples, seed, interval)
+    if resampling[1]:
+        low, high = effect_size_interval(*arrays, *resampling)
     return row | _numbers(result) | {"ci_low": low, "ci_high": high, "flags": flags + _result_flags(result)}
 
 
@@ -306,6 +312,18 @@ def _missing_flags(sets: WordSets, known: Mapping[str, list[str]]) -> list[str]:
     lost = {role: len(words) - len(known[role]) for role, words in sets.sets.items()}
     missing = ", ".join(f"{role} {n}" for role, n in lost.items() if n)
     return [f"words without a vector ({missing})"] if missing else []
+
+
+def in_vocabulary(sets: WordSets, seen: Mapping[str, Seen]) -> float:
+    """Share of a test's words that the vocabulary of static vectors lists; NaN for a model of subwords."""
+    listed = [seen[word].listed for words in sets.sets.values() for word in words]
+    return float(np.mean(listed)) if listed and None not in listed else float("nan")
+
+
+def seen_flags(sets: WordSets, seen: Mapping[str, Seen]) -> list[str]:
+    """What is odd about how a model reads the words of a test."""
+    share = in_vocabulary(sets, seen)
+    return [f"only {share:.0%} of the words in the vocabulary"] if share < HALF else []
 
 
 def _result_flags(result: WeatResult) -> list[str]:

@@ -112,7 +112,8 @@ def read_words_csv(path: str | Path, dataset: str, default_variant: str = "user"
     Returns
     -------
     pandas.DataFrame
-        Columns :data:`COLUMNS` and :data:`TRACE`; words stripped and NFC; positions 1, 2, … by the file's
+        Columns :data:`COLUMNS` and :data:`TRACE`; words stripped, in their own
+        spelling; positions 1, 2, … by the file's
         positions, else by its order.
 
     Raises
@@ -236,7 +237,7 @@ def _normalised(raw: pd.DataFrame, dataset: str, default_variant: str) -> pd.Dat
             "role": column("role", "").str.upper(),
             "category": column("category", ""),
             "position": column("position", ""),
-            "word": column("word", "").map(lambda word: unicodedata.normalize("NFC", word)),
+            "word": column("word", ""),
             "source": raw["source"],
             "tab": raw["tab"],
             "row": raw["row"],
