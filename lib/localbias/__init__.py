@@ -39,7 +39,7 @@ _NAMES = {
     "studies.sensitivity": "run_sensitivity",
     "studies.variance": "variance_shares",
     "studies.weat": "languages_of run_weat smallest_p_table tests_of",
-    "words.lexicon": "WordSets clean_sets load_words resolve_dataset word_table",
+    "words.lexicon": "WordSets clean_sets load_words resolve_dataset tests_in word_table",
     "words.mistranslations": "located mistranslations",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}

@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from localbias.errors import BadValues, UnknownName
-from localbias.measures.association import associations, effect_size, test_statistic, unit_vectors
+from localbias.measures.association import associations, effect_size, largest_effect_size, test_statistic, unit_vectors
 from localbias.measures.weat import weat_test
 
 RNG = np.random.default_rng(20)
@@ -140,3 +140,19 @@ def test_associations_that_give_no_result_are_refused(values):
     for function in (effect_size, test_statistic):
         with pytest.raises(BadValues, match="set Y"):
             function([0.1, 0.2], values)
+
+
+@pytest.mark.parametrize(("n_x", "n_y"), [(1, 1), (1, 4), (2, 2), (2, 8), (3, 5), (8, 15)])
+def test_no_d_exceeds_the_bound_of_the_sizes_and_the_bound_is_reached(n_x, n_y):
+    """Brute force: every split of 0s and 1s over the words, and random associations; by hand 2 + 8: √(90/16)."""
+    bound = largest_effect_size(n_x, n_y)
+    ones = np.array(np.meshgrid(*[[0.0, 1.0]] * min(n_x + n_y, 12), indexing="ij")).reshape(min(n_x + n_y, 12), -1).T
+    rows = np.hstack([ones, np.zeros((len(ones), n_x + n_y - ones.shape[1]))])
+    rows = np.vstack([rows, RNG.normal(size=(2000, n_x + n_y)), RNG.exponential(size=(2000, n_x + n_y))])
+    found = np.array([effect_size(row[:n_x], row[n_x:]) for row in rows if np.ptp(row) > 0])
+    assert np.abs(found).max() <= bound * (1 + 1e-12)
+    assert effect_size(np.ones(n_x), np.zeros(n_y)) == pytest.approx(bound, rel=1e-12)
+    assert (bound > 2) == ((n_x - n_y) ** 2 > n_x + n_y)
+    assert largest_effect_size(2, 8) == pytest.approx(np.sqrt(90 / 16))
+    with pytest.raises(BadValues, match="an empty set"):
+        largest_effect_size(0, 3)

@@ -234,7 +234,7 @@ def test_flags_are_counted_by_meaning():
     table = pd.DataFrame({"flags": ["2 repeated in X; 1 repeated in Y", "", "small sets (X 6); 1 repeated in A", None]})
     got = summary.flag_counts(table).set_index("flag")
     assert got.loc["a word stands twice in a set", ["rows", "share"]].tolist() == [2, 0.5]
-    assert got.loc["a set has fewer than eight words", "rows"] == 1
+    assert got.loc["a set has fewer than eight words with a vector", "rows"] == 1
 
 
 def test_each_languages_own_models_make_one_family(monkeypatch):

@@ -187,8 +187,8 @@ def test_unknown_names_are_errors_that_offer_the_nearest(lexicon):
         ({"methods": ("M10",)}, "expected: M1, M5, M8"),
         ({"tests": ["waet1"]}, "did you mean weat1"),
         ({"languages": ["enn"]}, "did you mean en"),
-        ({"tests": []}, "no test is asked for"),
-        ({"languages": []}, "no language is asked for"),
+        ({"tests": []}, "'tests' is out of its range"),
+        ({"languages": []}, "'languages' is out of its range"),
     ):
         with pytest.raises((UnknownName, BadValues), match=message):
             table(lexicon, **keywords)
@@ -198,6 +198,7 @@ def test_all_languages_are_those_that_have_the_words(lexicon):
     assert languages_of("all", ["weat1"], dataset=lexicon) == ("en", "tl")
     assert languages_of("all", ["weat1"], dataset=lexicon, leave_out=["en"]) == ("tl",)
     assert languages_of("th", ["weat1"], dataset=lexicon) == ("th",)
+    assert languages_of("all", ["weat1"], dataset=lexicon, leave_out=["en", "tl"]) == ("en", "tl")
     with pytest.raises(UnknownName, match="weat99"):
         languages_of("all", ["weat99"], dataset=lexicon)
     with pytest.raises(BadValues, match="weat2"):
@@ -223,6 +224,19 @@ def test_word_flags_of_sound_sets_are_none():
 
     words = [f"{role}{i}" for role in "xyab" for i in range(8)]
     assert word_flags(WordSets(words[:8], words[8:16], words[16:24], words[24:])) == []
+
+
+def test_a_set_is_small_when_few_of_its_words_have_a_vector_and_unseen_characters_are_flagged():
+    from localbias.words.lexicon import WordSets
+
+    words = [f"{role}{i}" for role in "xyab" for i in range(8)]
+    sets = WordSets(words[:8], words[8:16], words[16:24], ["b\u200b0", "b\u00ad1", *words[26:]], language="en")
+    known = sets.sets | {"Y": words[8:12]}
+    assert word_flags(sets, known) == ["2 with an invisible character", "small sets (Y 4)"]
+    flags = word_flags(
+        WordSets(["ro\u200bse", "rose", *words[:8]], words[8:16], words[16:24], words[24:], language="en")
+    )
+    assert flags == ["1 repeated in X", "1 with an invisible character"]
 
 
 def test_two_sets_of_the_same_words_are_flagged_whatever_their_order():

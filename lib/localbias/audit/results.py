@@ -12,12 +12,16 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from localbias.measures.association import largest_effect_size
 from localbias.registry import INDIAN_LANGUAGES, LANGUAGES, METHODS, WEATHUB_24, monolingual_models
 
 SAME_SHARE = 0.9
 """Share of identical cells from which two models' results of one language count as the same."""
 SMALL_D = 0.5
 """Below this |d| no permutation test on these word lists (at most 64 words) can reach p < 0.0005."""
+
+LARGEST_D = largest_effect_size(8, 15)
+"""The largest |d| that any published list can give: 8 and 15 words are their most unequal target sets."""
 
 _BLOCK = ["family", "language", "source"]
 _TWINS = {"M2": "M1", "M4": "M3", "M6": "M5", "M9": "M8"}
@@ -99,8 +103,8 @@ def contradiction(table: pd.DataFrame) -> pd.Series:
 
 
 def impossible(table: pd.DataFrame) -> pd.Series:
-    """Cells with |d| > 2, p outside 0…1, or no number at all."""
-    return ~(table.d.abs() <= 2) | ~table.p.between(0, 1)
+    """Cells with a d that no list allows (``LARGEST_D``), p outside 0…1, or no number at all."""
+    return ~(table.d.abs() <= LARGEST_D) | ~table.p.between(0, 1)
 
 
 def repeat(table: pd.DataFrame) -> pd.Series:
@@ -148,7 +152,12 @@ RULES: dict[str, Rule] = {
             "d and the one-sided p rank the same statistic, so they must agree on its sign",
             contradiction,
         ),
-        Rule("impossible", "impossible value", "|d| cannot exceed 2 nor p leave 0…1", impossible),
+        Rule(
+            "impossible",
+            "impossible value",
+            f"no published list allows |d| above {LARGEST_D:.2f}, and p lies in 0…1",
+            impossible,
+        ),
         Rule(
             "same-source",
             "human translation with the machine translation's results",

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from localbias.registry import LANGUAGES, TESTS
-from localbias.words.lexicon import WordSets, folded
+from localbias.words.lexicon import WordSets, folded, unseen
 
 SEVERITIES = ("error", "warning", "note")
 
@@ -38,10 +38,6 @@ SCRIPT_NAMES: dict[str, frozenset[str]] = {
 """ISO 15924 script → how the Unicode names of its letters begin."""
 
 CASED = ("Latn", "Cyrl", "Grek")
-JOINERS = {"\u200c", "\u200d"}
-JOINER_SCRIPTS = ("Arab", "Beng", "Deva", "Guru", "Telu")
-"""Scripts whose spelling needs the zero-width joiners; elsewhere they count as invisible."""
-
 NEIGHBOUR_LETTERS = {code: frozenset("يك") for code in ("fa", "ur", "ckb")}
 """Arabic yeh and kaf, which Persian, Urdu and Sorani write with letters of their own."""
 
@@ -262,19 +258,8 @@ def blanks(word: str, language: str, category: str) -> str:
     "ro\u200bse",
 )
 def invisible(word: str, language: str, category: str) -> str:
-    allowed = JOINERS if script_of(language) in (*JOINER_SCRIPTS, "") else set()
-    found = [
-        char
-        for position, char in enumerate(word)
-        if _unseen(char) and not (char in allowed and 0 < position < len(word) - 1)
-    ]
-    return "holds " + ", ".join(f"U+{ord(char):04X}" for char in found) if found else ""
-
-
-def _unseen(char: str) -> bool:
-    return unicodedata.category(char) in ("Cf", "Cc", "Co", "Cn", "Zl", "Zp") or (
-        unicodedata.category(char) == "Zs" and char not in " \u3000"
-    )
+    found = unseen(word, language)
+    return "holds " + ", ".join(found) if found else ""
 
 
 @_word_rule("not NFC", "warning", "not in Unicode's composed form: two spellings of one word", "e + ◌́ for é")

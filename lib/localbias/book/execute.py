@@ -23,7 +23,7 @@ import papermill
 from nbclient.exceptions import DeadKernelError
 from papermill.exceptions import PapermillExecutionError
 
-from localbias.book.parameters import declared, validated
+from localbias.book.parameters import check_choices, declared, validated
 from localbias.errors import NotebookFailed
 from localbias.files import project_root
 
@@ -55,12 +55,13 @@ def run_notebook(notebook: Path, parameters: dict[str, Any], progress: bool = Tr
         With the notebook, the cell and the error, when a cell fails or the kernel dies.
     """
     asked = validated(notebook, parameters)
+    effective = {name: p.default for name, p in declared(notebook).items()} | asked
+    check_choices(notebook, effective)
     draft = Path(tempfile.mkdtemp(prefix=f"{notebook.stem}-", dir=_drafts()))
     try:
         with _environment(LOCALBIAS_RESULTS=str(draft / "results"), LOCALBIAS_NOTEBOOK=notebook.stem):
             _execute(notebook, draft / notebook.name, asked, progress)
         (draft / "results").mkdir(exist_ok=True)
-        effective = {name: p.default for name, p in declared(notebook).items()} | asked
         yield Run(notebook, effective, nbformat.read(draft / notebook.name, as_version=4), draft / "results")
     finally:
         shutil.rmtree(draft, ignore_errors=True)

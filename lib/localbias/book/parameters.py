@@ -1,7 +1,7 @@
 """A notebook's parameters: which it declares, of what type, and what a person asked for.
 
-Papermill only warns about an unknown parameter and reads ``no`` as False; here an unknown name and
-a value of the wrong type are errors, before anything runs.
+Papermill only warns about an unknown parameter and reads ``no`` as False; here an unknown name, a value of the
+wrong type and one outside its range (:mod:`localbias.registry.ranges`) are errors, before anything runs.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from localbias.errors import BadTable, BadValues, unknown
+from localbias.registry import ranges
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,12 @@ class Parameter:
     help: str
 
     def check(self, value: Any, notebook: str) -> Any:
+        """The value, when it has the declared type and lies in its range; raises BadValues or UnknownName otherwise."""
+        value = self.typed(value, notebook)
+        ranges.check(self.name, value, ranges.OF_NOTEBOOK.get(notebook, ranges.RANGES), notebook, self.help)
+        return value
+
+    def typed(self, value: Any, notebook: str) -> Any:
         """The value, when it has the declared type; raises BadValues otherwise."""
         try:
             return TypeAdapter(_resolve(self.hint), config=ConfigDict(strict=True)).validate_python(value)
@@ -95,7 +102,7 @@ def validated(notebook: Path, asked: dict[str, Any]) -> dict[str, Any]:
     UnknownName
         For a parameter that the notebook does not have; the nearest name is offered.
     BadValues
-        For a value of another type than the declared one.
+        For a value of another type than the declared one, or outside its range.
     """
     known = declared(notebook)
     for name in asked:
@@ -120,12 +127,29 @@ def from_text(notebook: Path, assignments: list[str]) -> dict[str, Any]:
             )
         if name not in known:
             raise unknown(f"parameter of {notebook.stem}", name, known)
-        values[name] = _typed(known[name], text, notebook.stem)
+        if name in values:
+            raise BadValues(f"parameter {name!r} is given twice", where=notebook.stem, todo="give it once")
+        values[name] = _from_json_or_text(known[name], text, notebook.stem)
     return values
 
 
-def _typed(parameter: Parameter, text: str, notebook: str) -> Any:
+def _from_json_or_text(parameter: Parameter, text: str, notebook: str) -> Any:
     try:
-        return parameter.check(json.loads(text), notebook)
+        value = parameter.typed(json.loads(text), notebook)
     except (json.JSONDecodeError, BadValues):
-        return parameter.check(text, notebook)
+        value = text
+    return parameter.check(value, notebook)
+
+
+def check_choices(notebook: Path, effective: dict[str, Any]) -> None:
+    """Refuse a ``test_shown`` that is not among ``tests``, and so every ``…_shown`` beside a list; "auto" is none.
+
+    Raises
+    ------
+    UnknownName
+        The nearest of the list is offered.
+    """
+    for name, value in effective.items():
+        among = effective.get(name.removesuffix("_shown") + "s") if name.endswith("_shown") else None
+        if isinstance(among, list) and value not in ("auto", *among):
+            raise unknown(f"{name} of {notebook.stem}", value, ["auto", *among])

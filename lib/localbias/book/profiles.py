@@ -55,11 +55,10 @@ def profile_parameters(profile: str, notebook: Path) -> dict[str, Any]:
             got=", ".join(map(str, settings)),
             todo="see quick.yml",
         )
+    common = {k: v for k, v in (settings.get("common") or {}).items() if k in declared(notebook)}
     try:
-        own = validated(notebook, (settings.get("notebooks") or {}).get(notebook.stem) or {})
+        return validated(notebook, common | ((settings.get("notebooks") or {}).get(notebook.stem) or {}))
     except UnknownName as error:
         raise UnknownName(
             error.problem, where=f"profile {profile}", expected=error.expected, got=error.got, todo=error.todo
         ) from error
-    common = {k: v for k, v in (settings.get("common") or {}).items() if k in declared(notebook)}
-    return validated(notebook, common) | own

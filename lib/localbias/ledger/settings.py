@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from localbias.errors import BadValues, unknown
+from localbias.errors import BadValues
+from localbias.registry import ranges
 
 RULES = {
     "paper": "the paper's rule: one-sided p below {alpha:g} in either direction (a level of {twice:g})",
@@ -12,8 +13,6 @@ RULES = {
     "q": "false discovery rate within the figure at most {alpha:g}",
 }
 """How a cell counts as significant: name → what it means."""
-
-FLAGGED = ("include", "exclude")
 
 
 @dataclass(frozen=True)
@@ -55,13 +54,10 @@ class Settings:
     seed: int = 0
 
     def __post_init__(self):
-        if self.rule not in RULES:
-            raise unknown("significance rule", self.rule, RULES)
-        if self.flagged not in FLAGGED:
-            raise unknown("treatment of flagged cells", self.flagged, FLAGGED)
-        for name in ("alpha", "every", "most", "level"):
-            if not 0 < getattr(self, name) < 1:
-                raise BadValues(f"{name} must lie between 0 and 1", got=str(getattr(self, name)))
+        for name in fields(self):
+            ranges.check(name.name, getattr(self, name.name), ranges.LEDGER, "ledger.Settings")
+        if not 0 < self.most < 1 or not self.same >= 0:
+            raise BadValues("most must lie between 0 and 1, same be 0 or more", got=f"{self.most}, {self.same}")
 
     @property
     def rule_words(self) -> str:

@@ -224,3 +224,36 @@ def effect_size(association_x: np.ndarray, association_y: np.ndarray) -> float:
     if np.ptp(together) <= SPREAD_FLOOR:
         return float("nan")
     return float((x.mean() - y.mean()) / together.std(ddof=1))
+
+
+def largest_effect_size(n_x: int, n_y: int) -> float:
+    r"""The bound of abs(d) that the sizes of the target sets set, whatever the words.
+
+    The squares about the common mean are those between the sets and those within them; with
+    :math:`N = n_x + n_y` the former are :math:`S'^2\, n_x n_y / N`, and the latter at least 0, so that
+
+    .. math:: \mathrm{sd}^2 \geq \frac{S'^2\, n_x n_y}{N (N - 1)}, \qquad
+              |d| \leq \sqrt{\frac{N (N - 1)}{n_x n_y}},
+
+    which is reached when all words of a set associate alike. For equal sets it is below 2, for 2 and 8 words 2.37;
+    it exceeds 2 when :math:`(n_x - n_y)^2 > N`.
+
+    Parameters
+    ----------
+    n_x, n_y : int
+        Words of X and of Y, one or more each.
+
+    Raises
+    ------
+    BadValues
+        When a set has no word.
+
+    Examples
+    --------
+    >>> round(largest_effect_size(8, 8), 3), round(largest_effect_size(2, 8), 3)
+    (1.936, 2.372)
+    """
+    if min(n_x, n_y) < 1:
+        raise BadValues("an empty set has no effect size", expected="1 word or more", got=f"{n_x} and {n_y}")
+    n = n_x + n_y
+    return float(np.sqrt(n * (n - 1) / (n_x * n_y)))

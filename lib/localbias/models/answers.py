@@ -24,6 +24,7 @@ from localbias.models.prefix_tree import BUDGET
 from localbias.prompts.orders import reorder
 from localbias.prompts.roles import role_codes
 from localbias.prompts.wording import PromptForm, cue_of, prompt_form
+from localbias.registry import ranges
 
 FORMAT = 2
 """Raised when stored answers of earlier versions must not be taken up again."""
@@ -74,6 +75,8 @@ def load(model: str | Loaded, dtype: str = "float32", device: str | None = None)
     """
     if isinstance(model, Loaded):
         return model
+    ranges.check("model", model)
+    ranges.check("dtype", dtype)
     from localbias.models.loading import load_causal
 
     tokenizer, network, info = load_causal(model, device=device, dtype=dtype)

@@ -30,7 +30,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from localbias.errors import BadValues, unknown
+from localbias.errors import BadValues
 from localbias.prompts.templates import (
     CATEGORIES,
     SLOT,
@@ -41,6 +41,7 @@ from localbias.prompts.templates import (
     read_vocabulary,
     resolve_dataset,
 )
+from localbias.registry import ranges
 
 RULES = ("filbbq-2026", "repaired")
 UNKNOWN_WORDINGS = (
@@ -137,6 +138,7 @@ class Draw:
     order: tuple[int, int, int]
 
 
+@ranges.checked(dataset=ranges.ANSWERS["dataset"])
 def generate_prompts(
     category: str | Iterable[str] = "all", seed: int = 0, rules: str = "filbbq-2026", dataset: str = "auto"
 ) -> pd.DataFrame:
@@ -183,10 +185,6 @@ def generate_prompts(
     >>> right[prompts["condition"] == "ambig"].unique().tolist()
     ['unknown']
     """
-    if rules not in RULES:
-        raise unknown("rules", rules, RULES)
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise BadValues("the seed cannot be used", expected="a whole number, 0 or more", got=repr(seed))
     dataset = resolve_dataset(dataset)
     vocabulary = read_vocabulary(dataset)
     tables = [

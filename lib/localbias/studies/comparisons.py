@@ -11,7 +11,7 @@ from localbias.errors import BadTable
 from localbias.measures.association import associations, effect_size
 from localbias.measures.intervals import difference_interval
 from localbias.models.encoder import Encoder
-from localbias.registry import monolingual_models
+from localbias.registry import monolingual_models, ranges
 from localbias.studies.weat import FAMILY, judged, languages_of, methods_of, run_weat, tests_of
 from localbias.words.lexicon import clean_sets, dataset_label, has_words, load_words, resolve_dataset
 
@@ -19,6 +19,7 @@ TRANSLATIONS = {"gt": "machine translation", "human": "human translation", "star
 """Variant → what its words are, in the comparison of the paper's Figure 2."""
 
 
+@ranges.checked
 def run_translations(
     languages: Sequence[str] | str = "all",
     tests: Sequence[str] | str = "original",
@@ -37,8 +38,8 @@ def run_translations(
     pandas.DataFrame
         As :func:`localbias.studies.weat.run_weat`, with a column ``arm`` of the names in ``TRANSLATIONS``.
     """
-    tests, parts = tests_of(tests), []
-    dataset = resolve_dataset(dataset)
+    dataset, parts = resolve_dataset(dataset), []
+    tests = tests_of(tests, dataset)
     own = {"weathub": [("weathub", "gt"), ("weathub", "human")], "starter": []}.get(dataset, [(dataset, "all")])
     asked = [*own, ("starter", "starter")]
     for name, variant in asked:
@@ -56,6 +57,7 @@ def run_translations(
     return pd.concat(parts, ignore_index=True)
 
 
+@ranges.checked
 def run_models(
     languages: Sequence[str] | str,
     tests: Sequence[str] | str,
@@ -91,6 +93,7 @@ def run_models(
     return judged(pd.concat(parts, ignore_index=True), settings.get("alpha", 0.05), [*family, "kind"])
 
 
+@ranges.checked
 def paired_differences(
     pairs: pd.DataFrame,
     dataset: str = "auto",

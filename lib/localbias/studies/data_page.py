@@ -13,7 +13,7 @@ from localbias.audit import words as quality
 from localbias.audit.word_rules import SEVERITIES, is_gap
 from localbias.errors import unknown
 from localbias.files import cache_dir, replacing
-from localbias.registry import LANGUAGES, TESTS
+from localbias.registry import LANGUAGES, TESTS, ranges
 from localbias.words import rebuild
 from localbias.words.lexicon import dataset_label, folded, languages_in, resolve_dataset, word_table
 from localbias.words.mistranslations import CONFIDENCE
@@ -25,6 +25,7 @@ PUBLISHED_LISTS = ("all", "new", "india", "starter", "user")
 """Variants that are a test's main list; gt and human are translations beside it."""
 
 
+@ranges.checked
 def codes(languages: Iterable[str] | str, dataset: str = "auto") -> list[str]:
     """The languages of a page: "all" that the data set has, or those named, each checked.
 
@@ -238,6 +239,7 @@ def doubts_by_language(doubts: pd.DataFrame) -> pd.DataFrame:
     return named(counts.loc[order.sort_values(kind="stable").index])
 
 
+@ranges.checked
 def without(doubts: pd.DataFrame, dataset: str, languages: Iterable[str], confidence: str = "certain") -> str:
     """A word list without the doubted words, as a file that every notebook can use by its path.
 
@@ -258,8 +260,6 @@ def without(doubts: pd.DataFrame, dataset: str, languages: Iterable[str], confid
         Path of a CSV in the tidy layout in the user's cache. Gaps are left out too; a set that would keep
         fewer than two words stays as it is.
     """
-    if confidence not in CONFIDENCE:
-        raise unknown("confidence", confidence, CONFIDENCE)
     sure = doubts[doubts["confidence"].isin(CONFIDENCE[: CONFIDENCE.index(confidence) + 1])]
     keys = {
         (language, category, folded(word))

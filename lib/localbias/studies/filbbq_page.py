@@ -10,6 +10,7 @@ from localbias.measures.null import attainable_level
 from localbias.measures.seeds import EXACT_LIMIT
 from localbias.prompts.generation import generator
 from localbias.prompts.inventory import sample
+from localbias.registry import ranges
 from localbias.studies.lowest_scores import anywhere, most_answers
 from localbias.studies.sampling import check_probabilities
 from localbias.studies.seeds import run_distribution, seed_scores, seeds_needed, standard_error_by_seeds
@@ -23,6 +24,7 @@ TITLE = 44
 """Characters of a template's label."""
 
 
+@ranges.checked
 def subset(prompts: pd.DataFrame, n_prompts: int = 0, n_templates: int = 0, seed: int = 0) -> pd.DataFrame:
     """At most ``n_prompts`` prompts of at most ``n_templates`` templates, in complete pairs; 0: no limit.
 

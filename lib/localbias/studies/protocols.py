@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 
 from localbias.models.encoder import Encoder
-from localbias.registry import ORIGINAL_TESTS
+from localbias.registry import ranges
+from localbias.studies.weat import tests_of
 from localbias.words.lexicon import load_words, resolve_dataset
 
 COLUMNS = (
@@ -26,9 +27,10 @@ COLUMNS = (
 )
 
 
+@ranges.checked
 def protocol_cosines(
     languages: Iterable[str],
-    tests: Iterable[str] = ORIGINAL_TESTS,
+    tests: Iterable[str] | str = "original",
     model: str = "multilingual-e5-small",
     methods: Sequence[str] = ("M1", "M5", "M8"),
     variant: str = "all",
@@ -52,7 +54,8 @@ def protocol_cosines(
         ``mean_cosine``, ``p10_cosine`` (the tenth percentile) and ``alike`` (share of words with a
         cosine above 0.99), dimensionless.
     """
-    dataset, tests = resolve_dataset(dataset), tuple(tests)
+    dataset = resolve_dataset(dataset)
+    tests = tests_of(tests, dataset)
     ours, theirs = (Encoder(model, protocol=p, progress=progress) for p in ("in-context", "weathub-2023"))
     rows = []
     for language in languages:

@@ -20,6 +20,7 @@ from localbias.errors import BadValues
 from localbias.measures.bias_scores import ambiguous_score, bias_ratio
 from localbias.measures.seeds import Moments, moments, score_distribution
 from localbias.prompts.roles import role_codes
+from localbias.registry import ranges
 from localbias.studies.sampling import option_probabilities
 from localbias.studies.scores import COUNTS, NEITHER, add_scores, grouped, tally
 
@@ -66,6 +67,7 @@ def draw_answers(probabilities: pd.DataFrame, seed: int = 0, **settings) -> pd.D
     return probabilities.assign(answer=np.where(answers == NEITHER, -1, answers))
 
 
+@ranges.checked
 def seed_scores(
     probabilities: pd.DataFrame,
     seeds: int = 50,

@@ -7,11 +7,13 @@ import pandas as pd
 from scipy import stats
 
 from localbias.measures.null import moderated, null_scores, pair_variance, shrink, sign_flip_p
+from localbias.registry import ranges
 from localbias.studies.scores import grouped
 from localbias.studies.seeds import KEYS
 from localbias.studies.variance import bootstrap_intervals, pair_sums, random_for
 
 
+@ranges.checked(n_resamples=ranges.ANSWERS["n_resamples"])
 def bias_profile(
     probabilities: pd.DataFrame,
     condition: str = "ambig",

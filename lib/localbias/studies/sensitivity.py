@@ -8,12 +8,11 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from localbias.errors import unknown
 from localbias.measures.sensitivity import distance_variance
 from localbias.models.encoder import Encoder
-from localbias.registry import LANGUAGES, ORIGINAL_TESTS
-from localbias.registry import method as known_method
-from localbias.words.lexicon import WordSets, dataset_label, has_words, load_words, resolve_dataset
+from localbias.registry import ranges
+from localbias.studies.weat import languages_of, methods_of, tests_of
+from localbias.words.lexicon import WordSets, dataset_label, load_words, resolve_dataset
 
 COLUMNS = (
     "language",
@@ -34,9 +33,10 @@ COLUMNS = (
 )
 
 
+@ranges.checked
 def run_sensitivity(
     languages: Iterable[str] | str = "all",
-    tests: Iterable[str] = ORIGINAL_TESTS,
+    tests: Iterable[str] | str = "original",
     model: str = "multilingual-e5-small",
     methods: Sequence[str] | str = "all",
     variant: str = "all",
@@ -50,7 +50,7 @@ def run_sensitivity(
     ----------
     languages : list of codes, or "all"
         "all": every language that the data set has all the tests for.
-    tests : list of names
+    tests : list of names, or a family: see :func:`localbias.studies.weat.tests_of`
     model, methods, protocol
         As in :class:`localbias.models.encoder.Encoder`; "all" methods are those that the model gives.
     variant, dataset : str
@@ -68,16 +68,14 @@ def run_sensitivity(
     UnknownName
         For a language, test, variant, method or model that does not exist.
     """
-    dataset, tests = resolve_dataset(dataset), tuple(tests)
+    dataset = resolve_dataset(dataset)
+    tests = tests_of(tests, dataset)
     encoder = Encoder(model, protocol=protocol, progress=progress)
-    wanted = tuple(encoder.methods) if methods == "all" else tuple(methods)
-    for code in wanted:
-        if known_method(code).code not in encoder.methods:
-            raise unknown(f"method for model {model}", code, encoder.methods)
+    wanted = methods_of(methods, encoder.methods, model)
     about = {k: getattr(encoder, k) for k in ("model", "revision", "weights", "protocol")}
     about["dataset"] = dataset_label(dataset)
     rows = []
-    for language in tqdm(_languages(languages, tests, variant, dataset), desc=model, disable=not progress):
+    for language in tqdm(languages_of(languages, tests, (variant,), dataset), desc=model, disable=not progress):
         asked = [load_words(test, language, variant, dataset) for test in tests]
         words = sorted({word for sets in asked for word in sets.words})
         found = encoder.encode(words, methods=wanted, language=language)
@@ -85,12 +83,6 @@ def run_sensitivity(
             vectors = dict(zip(words, found[code], strict=True))
             rows += [{**about, "method": code, **_row(sets, vectors)} for sets in asked]
     return pd.DataFrame(rows, columns=list(COLUMNS))
-
-
-def _languages(languages, tests, variant, dataset) -> list[str]:
-    if languages != "all":
-        return [languages] if isinstance(languages, str) else list(languages)
-    return [code for code in LANGUAGES if all(has_words(test, code, variant, dataset) for test in tests)]
 
 
 def _row(sets: WordSets, vectors: Mapping[str, np.ndarray]) -> dict:

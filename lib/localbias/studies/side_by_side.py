@@ -250,6 +250,27 @@ def only(results: pd.DataFrame, **wanted: object) -> pd.DataFrame:
     return results.reset_index(drop=True)
 
 
+def one_of(asked: str, among: Sequence[str], first: str = "") -> str:
+    """What a chart shows of several: the one asked for; for "auto" ``first`` where it is there, else the first.
+
+    Raises
+    ------
+    UnknownName
+        When the one asked for is not there; the nearest is offered.
+
+    Examples
+    --------
+    >>> one_of("auto", ["weat1", "weat6"], "weat6"), one_of("auto", ["mine"], "weat6"), one_of("weat1", ["weat1"])
+    ('weat6', 'mine', 'weat1')
+    """
+    among = list(among)
+    if asked == "auto":
+        return first if first in among else among[0]
+    if asked not in among:
+        raise unknown("name to show", asked, ["auto", *among])
+    return asked
+
+
 def beside_published(results: pd.DataFrame, model: str = "auto") -> pd.DataFrame:
     """Our rows with the authors' published d and p of the same language, test, variant and method.
 
@@ -282,6 +303,8 @@ def beside_published(results: pd.DataFrame, model: str = "auto") -> pd.DataFrame
     keys = ["language", "variant", "test", "method", "model_published"]
     theirs = theirs.drop_duplicates(keys)[[*keys, "d_published", "p_published", "flags_published"]]
     has = set(theirs["model_published"])
+    if model not in ("auto", *has):
+        raise unknown("published model", model, ["auto", *sorted(has)])
     own = zip(results["model"], results["method"], strict=True)
     wanted = [_published_model(name, code, model, has) for name, code in own]
     joined = results.assign(model_published=wanted).merge(theirs, on=keys, how="inner")

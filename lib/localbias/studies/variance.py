@@ -24,6 +24,7 @@ from scipy import stats
 from localbias.errors import BadTable, BadValues, unknown
 from localbias.measures.seeds import steps
 from localbias.prompts.roles import CONDITIONS
+from localbias.registry import ranges
 from localbias.studies.sampling import option_probabilities
 from localbias.studies.scores import grouped
 from localbias.studies.seeds import KEYS, by_role
@@ -152,6 +153,7 @@ def _tails(level: float, n: int) -> float:
     return float(stats.norm.cdf(-np.sqrt(n / (n - 1)) * stats.t.ppf((1 + level) / 2, n - 1)))
 
 
+@ranges.checked(n_resamples=ranges.ANSWERS["n_resamples"])
 def bootstrap_intervals(
     probabilities: pd.DataFrame,
     *,

@@ -20,8 +20,10 @@ from localbias.measures.intervals import effect_size_interval
 from localbias.measures.permutation import smallest_p
 from localbias.measures.weat import WeatResult, weat_test
 from localbias.models.encoder import Encoder, Seen
-from localbias.registry import DIMENSION_TESTS, INDIA_TESTS, ORIGINAL_TESTS, method, weat_test_spec
+from localbias.registry import DIMENSION_TESTS, INDIA_TESTS, ORIGINAL_TESTS, TESTS, method, ranges
 from localbias.words.lexicon import (
+    PUBLISHED,
+    STARTER,
     WordSets,
     clean_sets,
     dataset_label,
@@ -30,6 +32,8 @@ from localbias.words.lexicon import (
     languages_in,
     load_words,
     resolve_dataset,
+    tests_in,
+    unseen,
 )
 
 COLUMNS = (
@@ -80,6 +84,7 @@ SMALL = 8
 """A set with fewer words is flagged; the smallest sets of Caliskan et al. (2017) have eight."""
 
 
+@ranges.checked(model=ranges.MODELS)
 def run_weat(
     languages: Iterable[str] | str = "all",
     tests: Iterable[str] | str = "original",
@@ -132,9 +137,11 @@ def run_weat(
     UnknownName
         For a language, test, variant, method, protocol or model that does not exist.
     BadValues
-        For vectors that are infinite or all zero; the message names word, set, test and language.
+        For a value outside its range (:mod:`localbias.registry.ranges`), and for vectors that are infinite or
+        all zero; the message names word, set, test and language.
     """
-    dataset, tests, models = resolve_dataset(dataset), tests_of(tests), _listed(model)
+    dataset, models = resolve_dataset(dataset), _listed(model)
+    tests = tests_of(tests, dataset)
     variants = _listed(variant)
     languages = languages_of(languages, tests, variants, dataset)
     rows = []
@@ -157,20 +164,26 @@ def run_weat(
 # ------------------------------------------------------------------------------------ what is asked
 
 
-def tests_of(tests: Iterable[str] | str) -> tuple[str, ...]:
+@ranges.checked
+def tests_of(tests: Iterable[str] | str, dataset: str = "auto") -> tuple[str, ...]:
     """Test names of a list, of one name or of a family's name.
+
+    Of a person's own list a family is those of its tests that the list has; where it has none, all that it has.
 
     >>> tests_of("original"), tests_of(["weat12b"])
     (('weat1', 'weat2', 'weat6', 'weat7', 'weat8', 'weat9'), ('weat12b',))
     """
-    if isinstance(tests, str):
-        tests = FAMILIES.get(tests, (tests,))
-    tests = tuple(tests)
-    if not tests:
-        raise BadValues("no test is asked for", expected="at least one of weat1 … weat26")
-    return tests
+    if not isinstance(tests, str):
+        return tuple(tests)
+    if tests not in FAMILIES:
+        return (tests,)
+    if dataset in ("auto", PUBLISHED, STARTER):
+        return FAMILIES[tests]
+    have = tests_in(dataset)
+    return tuple(test for test in FAMILIES[tests] if test in have) or tuple(have)
 
 
+@ranges.checked
 def languages_of(
     languages: Iterable[str] | str,
     tests: Iterable[str],
@@ -180,29 +193,26 @@ def languages_of(
 ) -> tuple[str, ...]:
     """Language codes of a list, of one code, or "all": those that the data set has all these tests for.
 
-    ``leave_out`` holds codes that "all" shall not mean. Raises :class:`UnknownName` for a test that no
-    language has, as :func:`localbias.words.lexicon.load_words` does for a listed language without words.
+    ``leave_out`` holds codes that "all" shall not mean unless there is no other. Raises :class:`UnknownName` for a
+    test that no language has, as :func:`localbias.words.lexicon.load_words` does for a listed language without words.
     """
     if not isinstance(languages, str):
-        languages = tuple(languages)
-        if not languages:
-            raise BadValues("no language is asked for", expected='a list of codes, or "all"')
-        return languages
+        return tuple(languages)
     if languages != "all":
         return (languages,)
     dataset = resolve_dataset(dataset)
-    known = [code for code in languages_in(dataset) if code not in leave_out]
-    has = [c for c in known if all(has_words(t, c, v, dataset) for t in tests for v in variants)]
+    has = [c for c in languages_in(dataset) if all(has_words(t, c, v, dataset) for t in tests for v in variants)]
     if not has:
         for test in tests:
-            weat_test_spec(test)
+            if test not in (known := [*tests_in(dataset), *TESTS]):
+                raise unknown("test", test, known)
         raise BadValues(
             "no language has all of these tests",
-            where=f"data set {resolve_dataset(dataset)}",
+            where=f"data set {dataset}",
             got=f"tests {', '.join(tests)}; variants {', '.join(variants)}",
             todo="ask for fewer tests, or list the languages",
         )
-    return tuple(has)
+    return tuple(code for code in has if code not in leave_out) or tuple(has)
 
 
 def methods_of(methods: Sequence[str] | str, has: Sequence[str], model: str, alone: bool = True) -> tuple[str, ...]:
@@ -261,7 +271,7 @@ def _row(sets: WordSets, vectors: Mapping[str, np.ndarray], seen: Mapping[str, S
         "p_min": float("nan"),
         "p_method": "",
     }
-    flags = word_flags(sets) + _missing_flags(sets, known) + seen_flags(sets, seen)
+    flags = word_flags(sets, known) + _missing_flags(sets, known) + seen_flags(sets, seen)
     if min(sizes.values()) < 2:
         few = ", ".join(f"{role} has {len(words)}" for role, words in known.items() if len(words) < 2)
         return row | {"flags": [*flags, f"not computed: fewer than 2 words with a vector ({few})"]}
@@ -288,8 +298,10 @@ def _numbers(result: WeatResult) -> dict:
     }
 
 
-def word_flags(sets: WordSets) -> list[str]:
-    """What is odd about the words of a test: repeated words, words on two sides, small sets; counts, no words.
+def word_flags(sets: WordSets, known: Mapping[str, Sequence[str]] | None = None) -> list[str]:
+    """What is odd about the words of a test: repeated or on two sides, unseen characters, small sets; no words.
+
+    ``known`` holds, by role, the words that have a vector, all by default: a set is as small as these are few.
 
     >>> word_flags(WordSets(["rose", "rose", "ant"], ["ant", "bee"], ["joy"], ["joy"]))[:3]
     ['1 repeated in X', '1 in both X and Y', 'A and B are the same words']
@@ -304,7 +316,9 @@ def word_flags(sets: WordSets) -> list[str]:
             flags.append(f"{len(both)} in both {one} and {other}")
     if both := (seen["X"].keys() | seen["Y"].keys()) & (seen["A"].keys() | seen["B"].keys()):
         flags.append(f"{len(both)} both target and attribute")
-    small = [f"{role} {len(words)}" for role, words in sets.sets.items() if len(words) < SMALL]
+    if hidden := sum(bool(unseen(word, sets.language)) for word in sets.words):
+        flags.append(f"{hidden} with an invisible character")
+    small = [f"{role} {len(words)}" for role, words in (known or sets.sets).items() if len(words) < SMALL]
     return [*flags, f"small sets ({', '.join(small)})"] if small else flags
 
 
@@ -338,6 +352,7 @@ def _result_flags(result: WeatResult) -> list[str]:
 # --------------------------------------------------------------------------------------- a family
 
 
+@ranges.checked
 def judged(results: pd.DataFrame, alpha: float = 0.05, family: Sequence[str] = FAMILY) -> pd.DataFrame:
     """The table with q, Holm's p, both significances and the flags that depend on the family.
 

@@ -29,6 +29,9 @@ ROLE_KEYS = {"X": "targ1", "Y": "targ2", "A": "attr1", "B": "attr2"}
 FAMILY_VARIANTS = {"original": ("all", "gt", "human"), "dimension": ("new",), "india": ("india",)}
 """Family of tests → the published variants, the one that ``variant="all"`` means first."""
 PREFIX = "weathub/data/"
+JOINERS = frozenset("\u200c\u200d")
+JOINER_SCRIPTS = ("Arab", "Beng", "Deva", "Guru", "Telu")
+"""Scripts whose spelling needs the zero-width joiners; elsewhere they count as invisible."""
 
 
 @dataclass(frozen=True)
@@ -261,13 +264,35 @@ def clean_sets(sets: WordSets) -> WordSets:
     return replace(sets, x=kept["X"], y=kept["Y"], a=kept["A"], b=kept["B"], provenance=provenance)
 
 
+@lru_cache(maxsize=65536)
 def folded(word: str) -> str:
-    """A word as compared: NFC, case folded, blanks joined.
+    """A word as compared: NFC, case folded, blanks joined, without characters that nobody sees (joiners stay).
 
-    >>> folded(" Rose  Bush")
-    'rose bush'
+    >>> folded(" Rose  Bush"), folded("ro\\u200bse")
+    ('rose bush', 'rose')
     """
-    return " ".join(unicodedata.normalize("NFC", word).casefold().split())
+    seen = "".join(char for char in word if char in JOINERS or unicodedata.category(char) != "Cf")
+    return " ".join(unicodedata.normalize("NFC", seen).casefold().split())
+
+
+def unseen(word: str, language: str) -> list[str]:
+    """The code points of characters that nobody sees; joiners inside a word whose script needs them are none.
+
+    >>> unseen("ro\\u200bse", "en"), unseen("می\\u200cروم", "fa"), unseen("la\\u00a0rosa", "es")
+    (['U+200B'], [], ['U+00A0'])
+    """
+    script = LANGUAGES[language].script if language in LANGUAGES else ""
+    joiners = JOINERS if script in (*JOINER_SCRIPTS, "") else frozenset()
+    hidden = [
+        char
+        for place, char in enumerate(word)
+        if (
+            unicodedata.category(char) in ("Cf", "Cc", "Co", "Cn", "Zl", "Zp")
+            or (unicodedata.category(char) == "Zs" and char not in " \u3000")
+        )
+        and not (char in joiners and 0 < place < len(word) - 1)
+    ]
+    return [f"U+{ord(char):04X}" for char in hidden]
 
 
 def _unique(words: list[str]) -> list[str]:

@@ -56,7 +56,7 @@ def heat_map(
     significant : str, optional
         Boolean column: cells where it is true get a dot in their corner and a bold number.
     domain : (low, high), optional
-        Colour range; by default symmetric about 0 (``diverging``) or from 0 up.
+        Colour range, wider where a value lies outside it; by default symmetric about 0 (``diverging``) or from 0 up.
     number : str
         Format of the number in a cell.
     cell : int
@@ -77,6 +77,8 @@ def heat_map(
     held = whole[value].astype(float)
     top = float(np.nanmax(np.abs(held))) if held.notna().any() else 1.0
     low, high = domain or ((-top, top) if diverging else (min(0.0, float(held.min())), float(held.max())))
+    if diverging and top > max(abs(low), abs(high)):
+        low, high = -top, top
     shown = [t.number_text(v, number) for v in held]
     strength = (held.abs() / max(abs(low), abs(high), 1e-12)) if diverging else (held - low) / max(high - low, 1e-12)
     marked = p.truth(whole[significant]) if significant else pd.Series(False, index=whole.index)

@@ -10,7 +10,7 @@ import pandas as pd
 from localbias.book.charts.basic import heat_map, intervals, jitter, paired, scatter
 
 LIMITS = (-2.0, 2.0)
-"""Colour range of d, whose possible values end near ±2, so that pages can be compared."""
+"""Colour range of d, so that pages can be compared; a chart widens it where very unequal sets give more."""
 
 
 def effect_map(
