@@ -137,12 +137,10 @@ def test_shared_lists_by_hand():
     assert "among 10: 2.50" in counts.shared(None, S, reason="x", among=[10]).chance
 
 
-def test_printed_values_count_only_when_printed():
-    table = pd.DataFrame({"status": ["printed", "printed", "from the result file"], "matches": [True, True, True]})
-    assert counts.matching(table, S).verdict == "holds" and counts.matching(table, S).n == 2
-    assert counts.matching(table.assign(matches=[True, False, True]), S).verdict == "not supported"
-    assert counts.matching(table.iloc[2:], S).verdict == "cannot tell"
-    assert "matches" not in counts.matching(table.iloc[2:], S).evidence
+def test_every_printed_pair_must_match_for_the_claim_to_hold():
+    table = pd.DataFrame({"matches": [True, True, True]})
+    assert counts.matching(table, S).verdict == "holds" and counts.matching(table, S).n == 3
+    assert counts.matching(table.assign(matches=[True, False, True]), S).verdict == "holds in part"
 
 
 def test_the_bootstrap_over_languages_contains_the_mean_and_is_seeded():

@@ -31,7 +31,7 @@ _NAMES = {
     "studies.lowest_scores": "by_chance lowest_possible",
     "studies.position": "order_balance position_table preferences scores_by_order",
     "studies.protocols": "protocol_cosines",
-    "studies.published": "paper_tables published_results published_sensitivity",
+    "studies.published": "printed printed_cells published_results published_sensitivity",
     "studies.ranking": "beside_published concordance rank_correlation ranking",
     "studies.scores": "score_answers",
     "studies.seeds": "expected_scores seed_scores summarise_seeds sweep",

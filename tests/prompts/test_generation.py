@@ -383,12 +383,12 @@ def test_table2_by_hand(tmp_path):
     gender = [LABEL | {"Q_id": "ENBBQ_1"}, ADULT | {"Q_id": "ENBBQ_2"}, PROPER | {"Q_id": "FILBBQ_1"}]
     table = table2(write_folder(tmp_path, gender=gender, orientation=[QUEER | {"Q_id": "FILBBQ-1"}]))
     rows = {(r.category, r.origin): r[3:] for r in table.itertuples()}
-    # template_rows, templates, with_prompts, without_prompts, prompts, fewest, most
-    assert rows["gender_identity", "translated"] == (2, 2, 1, 1, 8, 8, 8)
-    assert rows["gender_identity", "new"] == (1, 1, 1, 0, 200, 200, 200)
-    assert rows["sexual_orientation", "all"] == (1, 1, 1, 0, 32, 32, 32)
-    assert rows["all", "new"] == (2, 2, 2, 0, 232, 32, 200)
-    assert rows["all", "all"] == (4, 4, 3, 1, 240, 8, 200)
+    # template_rows, templates, with_prompts, without_prompts, prompts, fewest, most, rows_with_prompts
+    assert rows["gender_identity", "translated"] == (2, 2, 1, 1, 8, 8, 8, 1)
+    assert rows["gender_identity", "new"] == (1, 1, 1, 0, 200, 200, 200, 1)
+    assert rows["sexual_orientation", "all"] == (1, 1, 1, 0, 32, 32, 32, 1)
+    assert rows["all", "new"] == (2, 2, 2, 0, 232, 32, 200, 2)
+    assert rows["all", "all"] == (4, 4, 3, 1, 240, 8, 200, 3)
     assert ("sexual_orientation", "translated") not in rows
 
 
@@ -443,6 +443,7 @@ def test_the_published_numbers():
     assert (everything.template_rows, everything.prompts) == (123, 10_576)
     assert (everything.fewest, everything.most) == (8, 200)
     assert (everything.with_prompts, everything.without_prompts, new.template_rows) == (104, 17, 52)
+    assert everything.rows_with_prompts == 106
     assert invariants(prompts)["violations"].eq(0).all()
     assert set(biased_minus_counter(prompts[prompts["flags"] == ""], POLICIES["always B"]).values()) == {0}
     repaired = generate_prompts("all", dataset="filbbq", rules="repaired")

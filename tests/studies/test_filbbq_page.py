@@ -173,24 +173,6 @@ def test_pictures_hold_every_seed_and_the_whole_distribution():
     assert law["score"].between(-1, 1).all()
 
 
-def test_beside_the_paper_counts_only_published_prompts(starter):
-    printed = pd.DataFrame(
-        {
-            "paper": ["FilBBQ", "WEATHub"],
-            "table": ["Table 2", "Table 3"],
-            "row": ["all", "x"],
-            "column": ["prompts", "y"],
-            "value": ["10576", "1"],
-            "status": "reported elsewhere",
-        }
-    )
-    table = filbbq_page.beside_paper(printed, starter, expected_scores(noisy()))
-    assert "not at hand" in table["here"][0]
-    assert len(table) == 1 + 4  # one printed row of FilBBQ; category and overall in two contexts
-    published = starter.assign(dataset="filbbq")
-    assert filbbq_page.beside_paper(printed, published, expected_scores(noisy()))["here"][0] == f"{len(starter):,}"
-
-
 def test_sample_prompts_carry_a_gloss_where_there_is_one(starter):
     assert "in English" in filbbq_page.sample_prompts(starter)
     assert "in English" not in filbbq_page.sample_prompts(made.prompts())

@@ -257,28 +257,20 @@ def shared(
 
 
 def matching(table: pd.DataFrame, settings: Settings) -> Finding:
-    """Are printed values those of the result files? Only rows whose ``status`` is "printed" are a check.
+    """Are printed values those of the result files?
 
     Parameters
     ----------
     table : DataFrame
-        As :func:`localbias.studies.published.check_printed` returns.
+        As :func:`localbias.studies.published.printed_cells` returns.
     """
-    read = table[table.status == "printed"]
-    if read.empty:
-        reason = (
-            f"the printed tables could not be consulted: the {len(table)} cells that they may show are listed from the "
-            "result files, none of them checked"
-        )
-        # A cell copied from a result file matches it by construction: that is shown as no check.
-        return cannot_tell(table.drop(columns="matches", errors="ignore"), settings, reason=reason)
-    same = read.matches
+    same = table.matches
     verdict = HOLDS if same.all() else PART if same.mean() > settings.most else NOT
     return Finding(
         verdict,
-        f"{same.sum()} of {len(read)} printed values are in the result files",
+        f"{same.sum()} of {len(table)} printed pairs of d and p are in the result files",
         float(same.mean()),
-        n=len(read),
+        n=len(table),
         chance="not a matter of chance",
         evidence=table,
     )

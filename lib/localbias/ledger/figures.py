@@ -38,7 +38,7 @@ def show_figures(settings: Settings, which: str = "all") -> None:
     Parameters
     ----------
     which : "all" | "main" | "none"
-        Every figure, those of the paper's body (1–5, 18 and Table 4), or none.
+        Every figure, those of the paper's body (1–5) and the India tests, or none.
     """
     if which not in ("all", "main", "none"):
         raise unknown("choice of figures", which, ("all", "main", "none"))
@@ -86,7 +86,7 @@ def _figures(settings: Settings, results: pd.DataFrame) -> Iterator[Figure]:
     others = [c for c in WEATHUB_24 if c not in INDIAN_LANGUAGES and c in alone]
     for title, languages in (
         ("Figure 4: models compared, Indian languages", [c for c in INDIAN_LANGUAGES if c != "en"]),
-        ("Figure 18: models compared, other languages", others),
+        ("Models compared, other languages (in no figure)", others),
     ):
         yield Figure(
             title,
@@ -163,7 +163,10 @@ def _sensitivity(held: dict[str, pd.DataFrame], our: dict[str, pd.DataFrame]) ->
 
 
 def _every_method(results: pd.DataFrame, settings: Settings) -> None:
-    page.say("Figures 6–17 show the same tests for other methods and models: here all methods beside each other.")
+    page.say(
+        "WEATHub's Figures 6–11 show DistilmBERT with M1 and M8, and fastText; its Figures 12–17 show XLM-R with M1, "
+        "M5 and M8. Here all methods stand beside each other."
+    )
     results = results[(results.family != "original") | (results.source == settings.source)]
     for family, tests in (("original", "original tests"), ("dimension", "dimensions"), ("valence", "valence variants")):
         for group in ("DistilmBERT", "XLM-R"):

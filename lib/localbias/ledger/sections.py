@@ -12,7 +12,8 @@ from localbias.ledger.assembly import Ledger, switched
 from localbias.ledger.finding import VERDICTS
 from localbias.ledger.settings import Settings
 from localbias.ledger.view import MEANINGS
-from localbias.studies.published import paper_tables, published_results, published_sensitivity
+from localbias.measures.adjust import paper_rule
+from localbias.studies.published import printed, printed_cells, published_results, published_sensitivity
 
 NEEDED = (
     "This section needs the authors' result files (weathub/final_results), which are not at hand: neither in a mirror, "
@@ -148,21 +149,37 @@ def show_switches(settings: Settings, run: bool = True) -> pd.DataFrame:
 
 
 def show_printed() -> None:
-    """The papers' printed tables, as far as they could be consulted."""
-    table = paper_tables()
-    by = table.status.value_counts()
-    page.say(
-        "{n} values of the papers' printed tables are kept with the book; by how they are known: {how}.",
-        n=len(table),
-        how=", ".join(f"{s} {c}" for s, c in by.items()),
-    )
+    """The papers' printed numbers: WEATHub's beside the result files, and what its Table 4 leaves out; FilBBQ's."""
+    if tables.published_available():
+        _show_checked()
     page.table(
-        table,
-        "paper-tables",
-        caption="Printed tables",
+        printed("FilBBQ"),
+        "filbbq-printed-values",
+        caption="FilBBQ's Tables 2–5 and the numbers of its text, entries in our words; no scores are published to "
+        "check them by. Themes and templates are our reading.",
         head=20,
-        columns=["paper", "table", "row", "column", "value", "status", "note"],
+        columns=["place", "model", "context", "dimension", "rank", "entry", "value", "theme", "templates", "note"],
     )
+
+
+def _show_checked() -> None:
+    results = published_results(repeats=False)
+    checked = printed_cells(results)
+    india = results[results.group.eq("DistilmBERT") & results.method.eq("M5") & results.family.eq("india")]
+    significant = india[paper_rule(india["p"].to_numpy(), india["d"].to_numpy())]
+    shown = checked.loc[checked.table == "Table 4", ["language", "test"]].assign(printed=True)
+    left = significant.merge(shown, how="left").query("printed.isna()")
+    page.say(
+        "{same} of the {n} pairs of d and p that WEATHub prints in Tables 4–8 are those of the result files. Table 4 "
+        "shows {shown} of the {all} India cells of DistilmBERT, M5, that its rule calls significant; it leaves out "
+        "{left}.",
+        same=int(checked.matches.sum()),
+        n=len(checked),
+        shown=len(significant) - len(left),
+        all=len(significant),
+        left="; ".join(f"{c.language} {c.test} {c.d:.3f} ({c.p:.3f})" for c in left.itertuples()) or "none",
+    )
+    page.table(checked, "weathub-printed", caption="WEATHub's printed values beside the result files", head=34)
 
 
 def show_ours_beside(ledger: Ledger) -> None:

@@ -15,7 +15,7 @@ from localbias.files import project_root, results_dir
 from localbias.ledger.settings import Settings
 from localbias.measures.adjust import adjust, paper_rule
 from localbias.registry import DIMENSION_TESTS, INDIA_TESTS, MODELS, TESTS, WEATHUB_24
-from localbias.studies.published import check_printed, paper_tables, published_results, published_sensitivity, rho
+from localbias.studies.published import printed_cells, published_results, published_sensitivity, rho
 
 P_FLOOR = 0.0005
 """p is printed to three decimals: 0.000 is read as at most this, 1.000 as at least one minus this."""
@@ -83,7 +83,7 @@ def theirs_results(settings: Settings) -> dict[str, pd.DataFrame]:
     return {
         "results": prepare(cells, settings),
         "sensitivity": rho(published_sensitivity()),
-        "printed": check_printed(paper_tables(), every),
+        "printed": printed_cells(every),
     }
 
 

@@ -13,7 +13,7 @@ non-negative one. Without any answer but "unknown", s is 0/0: undefined, given a
 s_amb is then 0, because a model that always says "unknown" is right every time. Answers that could
 not be parsed are in none of these counts; they are counted on their own, never as anything else.
 
-Sources: Parrish et al. 2022 (BBQ), section 6; Gamboa et al. 2026 (FilBBQ), section 5.
+Sources of the scores: Parrish et al. 2022 (BBQ), section 6; FilBBQ, section 4.2.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-r"""Hidden states → word vectors, methods M1–M9 (WEATHub, section 3.2 and Table 2).
+r"""Hidden states → word vectors, methods M1–M9 (WEATHub, section 3.2 and Table 3).
 
 With hidden states :math:`h_0 \dots h_L` (0 is the embedding layer) and the positions of a word's
 subwords, one forward pass gives the average and the first subword of each of

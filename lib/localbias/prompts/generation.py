@@ -5,7 +5,7 @@ A *block* is one filling of a template: two people, an order of the three option
 non-negative ambiguous, non-negative disambiguated. A *pair* is a block and its twin with the two
 people exchanged.
 
-Who fills a template (Parrish et al. 2022, section 3.2, as FilBBQ uses it):
+Who fills a template (Parrish et al. 2022, section 3.2, as FilBBQ uses it, sections 3.2.2 and 3.2.4):
 
 - sexual orientation: every target label (the template's stereotyped groups, in the vocabulary's order)
   against every other label that the template does not exclude, then exchanged;
@@ -429,7 +429,7 @@ def person_of(answer: str, filling: Filling) -> tuple[str, str]:
 
 
 def role(group: str, stereotyped: tuple[str, ...], polarity: str) -> str:
-    """What choosing a person of ``group`` means: biased or counter (FilBBQ, section 4.2).
+    """What choosing a person of ``group`` means: biased or counter (polarity: FilBBQ, section 3.1).
 
     >>> role("F", ("F",), "neg"), role("F", ("F",), "nonneg")
     ('biased', 'counter')

@@ -26,7 +26,7 @@ def table2(dataset: str = "auto", rules: str = "filbbq-2026", prompts: pd.DataFr
         Rows: each category's "translated" and "new" templates and their sum ("all"), then both
         categories together. Columns: category, origin, template_rows (rows of the template file),
         templates (different ids), with_prompts (ids that yield a prompt), without_prompts, prompts,
-        fewest and most (prompts of a template that yields any).
+        fewest and most (prompts of a template that yields any), rows_with_prompts (rows of these ids).
 
     Examples
     --------
@@ -200,6 +200,7 @@ def _counts(templates: pd.DataFrame, prompts: pd.DataFrame) -> dict:
         "prompts": len(prompts),
         "fewest": int(sizes.min()) if len(sizes) else 0,
         "most": int(sizes.max()) if len(sizes) else 0,
+        "rows_with_prompts": int(templates["id"].isin(prompts["template"].unique()).sum()),
     }
 
 

@@ -1,8 +1,8 @@
 """What a model is shown: the wording of a prompt, and how it becomes a sequence of tokens.
 
-The paper (FilBBQ, section 4.4) prints the wording and leaves open what a base model, which was
-never taught to answer, should see at the end. Here a :class:`PromptForm` is the wording, and a
-*cue* is what follows it:
+The paper describes a prompt's parts (FilBBQ, section 3.1) and prints no wording; the authors' repository has one. Both
+leave open what a base model, which was never taught to answer, should see at the end. Here a :class:`PromptForm` is
+the wording, and a *cue* is what follows it:
 
 - chat models get the wording as the user's turn of their own chat template; no cue;
 - base models get :data:`CUE` after it, so that the next token is the answer's first;
@@ -84,7 +84,7 @@ OWN = PromptForm.parse(
 
 
 def published_form() -> PromptForm:
-    """The wording printed by the authors, read from their ``templates/prompt.txt``.
+    """The authors' wording, read from their repository's ``templates/prompt.txt``.
 
     Raises
     ------

@@ -16,7 +16,7 @@ from localbias.studies.weat import FAMILY, judged, languages_of, methods_of, run
 from localbias.words.lexicon import clean_sets, dataset_label, has_words, load_words, resolve_dataset
 
 TRANSLATIONS = {"gt": "machine translation", "human": "human translation", "starter": "written by a language model"}
-"""Variant → what its words are, in the comparison of the paper's Figure 2."""
+"""Variant → what its words are, in the comparison of WEATHub, section 3.3 and Figure 2."""
 
 
 @ranges.checked

@@ -341,43 +341,34 @@ def reproduction(checks: pd.DataFrame) -> dict[str, Any]:
 
 
 def beside_printed(counts: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
-    """Recomputed counts of templates and prompts beside those reported of FilBBQ's Table 2.
+    """Recomputed counts of templates and prompts beside FilBBQ's Table 2.
+
+    The template files tell new templates from taken-over ones by identifier; translated and modified ones are
+    counted together.
 
     Parameters
     ----------
     counts : DataFrame
         As ``localbias.prompts.inventory.table2`` returns.
     printed : DataFrame
-        As :func:`localbias.studies.published.paper_tables` returns.
+        As :func:`localbias.studies.published.printed` returns for FilBBQ.
 
     Returns
     -------
     pandas.DataFrame
-        row, column, reported, ours, equal, status and note of what is reported; rows that name no single
-        number of ours are left out.
+        dimension, entry, printed, ours, equal.
     """
-    table = printed[(printed["paper"] == "FilBBQ") & (printed["table"] == "Table 2")]
-    columns = {"templates": "template_rows", "prompts": "prompts"}
-    ours = {
-        (row["category"], row["origin"], name): row[column]
-        for row in counts.to_dict("records")
-        for name, column in columns.items()
+    names = {"gender": "gender_identity", "sexual orientation": "sexual_orientation", "all": "all"}
+    entries = {
+        "translated or modified templates": ("translated", "template_rows"),
+        "new templates": ("new", "template_rows"),
+        "templates in all": ("all", "template_rows"),
+        "prompts": ("all", "prompts"),
     }
-    rows = []
-    for row in table.to_dict("records"):
-        name = row["row"].replace(" ", "_")
-        key = ("all", name, row["column"]) if name in ("new", "translated") else (name, "all", row["column"])
-        reported = pd.to_numeric(row["value"], errors="coerce")
-        if key in ours and pd.notna(reported):
-            rows.append(
-                (
-                    row["row"],
-                    row["column"],
-                    int(reported),
-                    int(ours[key]),
-                    int(reported) == int(ours[key]),
-                    row["status"],
-                    row["note"],
-                )
-            )
-    return pd.DataFrame(rows, columns=["row", "column", "reported", "ours", "equal", "status", "note"])
+    said = printed[printed["place"] == "Table 2"].replace(
+        {"entry": {f"{kind} templates": "translated or modified templates" for kind in ("translated", "modified")}}
+    )
+    said = said.groupby(["dimension", "entry"], sort=False)["value"].sum().astype(int).rename("printed").reset_index()
+    ours = counts.set_index(["category", "origin"])
+    found = [ours.at[(names[r.dimension], entries[r.entry][0]), entries[r.entry][1]] for r in said.itertuples()]
+    return said.assign(ours=found, equal=said["printed"] == found)

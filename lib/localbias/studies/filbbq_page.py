@@ -11,6 +11,7 @@ from localbias.measures.seeds import EXACT_LIMIT
 from localbias.prompts.generation import generator
 from localbias.prompts.inventory import sample
 from localbias.registry import ranges
+from localbias.studies import profiles
 from localbias.studies.lowest_scores import anywhere, most_answers
 from localbias.studies.sampling import check_probabilities
 from localbias.studies.seeds import run_distribution, seed_scores, seeds_needed, standard_error_by_seeds
@@ -485,43 +486,46 @@ def both_contexts(measure, probabilities: pd.DataFrame, **settings) -> pd.DataFr
     return pd.concat(tables, ignore_index=True).assign(context=lambda t: t["condition"].map(CONTEXTS))
 
 
-def beside_paper(printed: pd.DataFrame, prompts: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
-    """FilBBQ's printed tables, as far as they could be consulted, beside what is counted and measured here.
+def beside_paper(prompts: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
+    """The 30 scores of FilBBQ's Tables 3–5 beside those of a model of ours and what guessers reach.
 
     Parameters
     ----------
-    printed : DataFrame from ``localbias.studies.published.paper_tables``
-    prompts : all prompts, generated
+    prompts : all prompts, generated from the published templates
     scores : DataFrame from expected_scores of the chosen model
 
     Returns
     -------
-    DataFrame: table, row, column, printed, status, here
+    DataFrame
+        As :func:`localbias.studies.profiles.beside_guessers` returns, with ``here``: this model's expected
+        scores of the templates that can be meant, in the same context.
     """
-    theirs = printed[printed["paper"] == "FilBBQ"].rename(columns={"value": "printed"})
-    size = prompts.groupby("category")["prompt_id"].size()
-    per_template = prompts.groupby(["category", "template"]).size()
-    counts = {
-        ("all", "prompts"): f"{len(prompts):,}",
-        ("all", "templates"): f"{len(per_template):,} that yield prompts",
-        ("gender identity", "prompts"): f"{size.get('gender_identity', 0):,}",
-        ("sexual orientation", "prompts"): f"{size.get('sexual_orientation', 0):,}",
-        ("all", "prompts per template"): f"{per_template.min()} to {per_template.max()}",
-    }
-    if set(prompts["dataset"]) != {"filbbq"}:
-        counts = dict.fromkeys(counts, "the published templates are not at hand")
-    here = [counts.get(key, "") for key in zip(theirs["row"], theirs["column"], strict=True)]
-    theirs = theirs.assign(here=here)[["table", "row", "column", "printed", "status", "here"]]
-    ours = scores[scores["level"].isin(["category", "overall"])]
-    rows = [
-        {
-            "table": "Tables 3–5",
-            "row": CATEGORIES[s.category],
-            "column": CONTEXTS[s.condition],
-            "printed": "",
-            "status": "not found",
-            "here": f"{s.expectation:+.3f} (sd of one run {s.sd:.3f})".replace("-", "−"),
-        }
-        for s in ours.itertuples()
+    table = profiles.beside_guessers(profiles.sizes(prompts))
+    ours = scores[scores["level"] == "template"].set_index(["template", "condition"])["expectation"]
+    here = [
+        ", ".join(f"{ours[t, profiles.CONDITIONS[row.context]]:+.3f}".replace("-", "−") for t in row.templates.split())
+        for row in table.itertuples()
     ]
-    return pd.concat([theirs, pd.DataFrame(rows)], ignore_index=True)
+    return table.assign(here=here)
+
+
+def paper_facts(table: pd.DataFrame, prompts: pd.DataFrame) -> dict[str, object]:
+    """What notebook 07 says of the printed profiles: how many of them chance, one run, or both could give."""
+    shared = profiles.overlaps()["shared"]
+    among = prompts["template"].nunique()
+    law = profiles.overlap_law(among)
+    masked = table[table["model"].str.contains("roberta")]
+    return {
+        "n": len(table),
+        "dice": int((table["exceeds"] != "none").sum()),
+        "fixed": int((table["exceeds"] == "both").sum()),
+        "not_one": int((~table["one_run"]).sum()),
+        "masked": len(masked),
+        "masked_one": int(masked["one_run"].sum()),
+        "luck": float(masked["possible"].prod()),
+        "masked_fixed": int((masked["exceeds"] == "both").sum()),
+        "among": among,
+        "shared": int(shared.sum()),
+        "shared_chance": float(law @ np.arange(len(law))),
+        "shared_p": float(law[shared.sum() :].sum()),
+    }

@@ -12,11 +12,12 @@ import math
 import re
 from functools import lru_cache
 
+import numpy as np
 import pandas as pd
 
 from localbias import sources
 from localbias.audit import results as integrity
-from localbias.errors import BadTable
+from localbias.errors import BadTable, unknown
 from localbias.files import project_root
 from localbias.registry import LANGUAGES, METHODS, TESTS, monolingual_models
 
@@ -308,70 +309,55 @@ def rho(variances: pd.DataFrame) -> pd.DataFrame:
     return out.loc[:, ["language", "method", "rho", "n_sets"]]
 
 
-PAPER_COLUMNS = (
-    "paper",
-    "table",
-    "row",
-    "column",
-    "value",
-    "status",
-    "language",
-    "group",
-    "method",
-    "source",
-    "test",
-    "note",
-)
-STATUSES = ("printed", "reported elsewhere", "from the result file", "not found")
-"""How a printed value is known; see ``data/papers/README.md``."""
+def printed(paper: str) -> pd.DataFrame:
+    """What a paper prints as a number, read off its text.
 
-
-def paper_tables() -> pd.DataFrame:
-    """What the papers print in their tables, as far as it could be consulted.
+    Parameters
+    ----------
+    paper : "WEATHub" | "FilBBQ"
 
     Returns
     -------
     DataFrame
-        Columns :data:`PAPER_COLUMNS`, all text: ``paper`` (WEATHub | FilBBQ), ``table``, ``row``,
-        ``column``, ``value`` (as printed), ``status`` (:data:`STATUSES`), the keys of the published cell
-        where there is one, ``note``.
+        WEATHub: the 34 pairs of Tables 4–8: ``table``, the keys of the result file's cell (``language``,
+        ``group``, ``method``, ``source``, ``test``), ``d`` and ``p`` to three decimals. FilBBQ: Tables 2–5 and the
+        numbers of its text: ``place``, ``model``, ``context``, ``dimension``, ``rank`` (in a profile), ``entry`` (in
+        our words), ``value``, ``theme`` and ``theme_wide`` (ours, see ``data/papers/README.md``), ``templates``
+        (ids of the templates with that stereotype that yield prompts, space-separated), ``note``.
 
     Raises
     ------
+    UnknownName
+        When there is no such paper.
     BadTable
-        When the files are missing, or a status is unknown.
+        When the file is missing.
     """
-    folder = project_root() / "data" / "papers"
-    parts = [pd.read_csv(f, dtype=str, keep_default_na=False) for f in sorted(folder.glob("*_tables.csv"))]
-    if not parts:
-        raise BadTable("the papers' tables are missing", expected="data/papers/*_tables.csv", got=f"none in {folder}")
-    table = pd.concat(parts, ignore_index=True).reindex(columns=list(PAPER_COLUMNS)).fillna("")
-    if strange := set(table["status"]) - set(STATUSES):
-        raise BadTable("a printed value has an unknown status", expected=", ".join(STATUSES), got=", ".join(strange))
-    return table
+    file = project_root() / "data" / "papers" / f"{paper.lower()}_printed.csv"
+    if paper not in (names := ("WEATHub", "FilBBQ")):
+        raise unknown("paper", paper, names)
+    if not file.is_file():
+        raise BadTable("a paper's printed values are missing", expected=str(file), got="no such file")
+    return pd.read_csv(file, keep_default_na=False, na_values={"rank": [""]}).astype(
+        {"rank": "Int64"} if paper == "FilBBQ" else {}
+    )
 
 
-def check_printed(printed: pd.DataFrame, results: pd.DataFrame) -> pd.DataFrame:
-    """The printed values beside the cells of the result files that they name.
+def printed_cells(results: pd.DataFrame) -> pd.DataFrame:
+    """WEATHub's printed values beside the cells of the result files that they name.
 
     Parameters
     ----------
-    printed : DataFrame
-        As :func:`paper_tables` returns; rows without ``test`` are left out.
     results : DataFrame
         As :func:`published_results` returns.
 
     Returns
     -------
     DataFrame
-        The rows of ``printed`` with ``file_value`` (d, NaN when no cell is there) and ``matches``:
-        equal at the printed number of decimals.
+        The rows of :func:`printed` with ``file_d``, ``file_p`` (NaN when no cell is there) and ``matches``: both equal
+        to three decimals.
     """
-    keys = ["language", "group", "method", "source", "test"]
-    named = printed[printed.test != ""]
-    cells = results.drop_duplicates(keys).set_index(keys)["d"]
-    found = cells.reindex(pd.MultiIndex.from_frame(named[keys])).to_numpy()
-    decimals = named["value"].str.extract(r"\.(\d+)", expand=False).fillna("").str.len()
-    said = pd.to_numeric(named["value"], errors="coerce").to_numpy()
-    matches = [abs(round(f, n) - v) < 1e-9 for f, v, n in zip(found, said, decimals, strict=True)]
-    return named.assign(file_value=found, matches=matches)
+    said, keys = printed("WEATHub"), ["language", "group", "method", "source", "test"]
+    cells = results.drop_duplicates(keys).set_index(keys)[["d", "p"]].astype(float)
+    found = cells.reindex(pd.MultiIndex.from_frame(said[keys])).to_numpy()
+    same = np.abs(found - said[["d", "p"]].to_numpy()) < 0.0005
+    return said.assign(file_d=found[:, 0], file_p=found[:, 1], matches=same.all(axis=1))

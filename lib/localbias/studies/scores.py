@@ -66,7 +66,7 @@ def tally(outcomes: np.ndarray, codes: np.ndarray, n_groups: int) -> np.ndarray:
 def add_scores(table: pd.DataFrame) -> pd.DataFrame:
     """Add s, s_dis, s_amb and score to a table of counts.
 
-    ``s`` is Equation 1 in the row's own context; ``s_dis`` is s where the context is disambiguated,
+    ``s`` is FilBBQ's Equation 1 in the row's own context; ``s_dis`` is s where the context is disambiguated,
     ``s_amb`` Equation 2 where it is ambiguous, else NaN; ``score`` is whichever of the two applies.
     """
     ambiguous = (table["condition"] == "ambig").to_numpy()

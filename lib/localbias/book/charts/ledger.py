@@ -181,7 +181,7 @@ def effect_sizes(
     subtitle: str = "",
     significant_title: str = "significant",
 ) -> alt.LayerChart:
-    """d of every language and test for one model and method (WEATHub, Figures 3, 5 and Table 4).
+    """d of every language and test for one model and method (WEATHub, as in Figures 3 and 5).
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ def effect_sizes(
 
 
 def models_compared(cells: pd.DataFrame, *, description: str, title: str = "", subtitle: str = "") -> alt.TopLevelMixin:
-    """d of every test for every model, language by language (WEATHub, Figures 4 and 18).
+    """d of every test for every model, language by language (WEATHub, Figure 4, which Figure 18 enlarges).
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ def models_compared(cells: pd.DataFrame, *, description: str, title: str = "", s
 
 
 def atlas(cells: pd.DataFrame, *, description: str, title: str = "", subtitle: str = "") -> alt.TopLevelMixin:
-    """Every method beside every other: languages down, tests across, one panel a method (Figures 6–17).
+    """Every method beside every other: languages down, tests across, one panel a method (WEATHub, Figures 6–17).
 
     Parameters
     ----------
