@@ -5,15 +5,15 @@ The oracles are ``data/papers``, read off the papers' text, and hand calculation
 
 import json
 import re
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from localbias.files import project_root
 from localbias.registry import LANGUAGES, METHODS, TESTS
 from localbias.studies import published
 
-ROOT = project_root()
+ROOT = Path(__file__).resolve().parent.parent
 PLACES = pd.read_csv(ROOT / "data/papers/places.csv", dtype=str).set_index(["paper", "place"])
 NUMBER = r"\d+(?:\.\d+)*"
 MENTION = re.compile(
