@@ -70,7 +70,7 @@ def _calls():
     page.words(SimpleNamespace(x=["گلاب"], y=["مکھی"], a=["خوشی"], b=["غم"], test="weat1", language="ur", variant="gt"))
 
 
-def outputs(monkeypatch) -> list:
+def outputs(monkeypatch, calls=_calls) -> list:
     """What the calls display, as a notebook keeps it."""
     shown = []
 
@@ -81,11 +81,11 @@ def outputs(monkeypatch) -> list:
         shown.append(nbformat.v4.new_output("display_data", data=data))
 
     monkeypatch.setattr(page, "display", display)
-    _calls()
+    calls()
     return shown
 
 
-def write_book(root: Path, monkeypatch) -> Path:
+def write_book(root: Path, monkeypatch, calls=_calls) -> Path:
     """A folder that Jupyter Book can build: prose, static files and the one computed page."""
     monkeypatch.setenv("LOCALBIAS_RESULTS", str(root / "data/results"))
     shutil.copytree(PROJECT / "book", root / "book", ignore=shutil.ignore_patterns("_executed"))
@@ -93,7 +93,7 @@ def write_book(root: Path, monkeypatch) -> Path:
     for name in ("_config.yml", "_toc.yml"):
         shutil.copy2(PROJECT / name, root / name)
     cell = nbformat.v4.new_code_cell("show_everything()", id="cell-1")
-    cell.outputs = outputs(monkeypatch)
+    cell.outputs = outputs(monkeypatch, calls)
     title = nbformat.v4.new_markdown_cell("# Cross-lingual WEAT\n\nA page about zebrafinches.", id="cell-0")
     notebook = nbformat.v4.new_notebook(cells=[title, cell], metadata={"language_info": {"name": "python"}})
     path = root / "book/_executed" / f"{PAGE}.ipynb"

@@ -136,7 +136,9 @@ def _agreeing(known: pd.DataFrame, values: dict[str, str], new: list[str]) -> di
 
 
 def say(sentence: str, **values: Any) -> None:
-    """A sentence of Markdown whose numbers are computed: ``say("{n} of {all:,} cells", n=3, all=1200)``.
+    """A sentence of Markdown whose values are computed: ``say("{n} of {all:,} cells", n=3, all=1200)``.
+
+    The sentence is Markdown, its values are text: what they hold is shown as it stands (:func:`literal`).
 
     Raises
     ------
@@ -147,10 +149,12 @@ def say(sentence: str, **values: Any) -> None:
 
 
 def sentence_text(sentence: str, **values: Any) -> str:
-    """The sentence with its values; missing numbers read "undefined", minus signs are true ones.
+    """The sentence with its values, texts made literal; missing numbers read "undefined", minus signs are true ones.
 
     >>> sentence_text("d = {d:.2f}, {n:,} words, {x:.1f}", d=-0.5, n=1200, x=float("nan"))
     'd = −0.50, 1,200 words, undefined'
+    >>> print(sentence_text("*{id}*", id="<b>a_b"))
+    *\\<b\\>a\\_b*
     """
     try:
         return _Sentence().vformat(sentence, (), values)
@@ -161,6 +165,30 @@ def sentence_text(sentence: str, **values: Any) -> str:
             got=", ".join(values) or "none",
             where=sentence,
         ) from None
+
+
+_MARKUP = re.compile(r"""[\\`*_{}\[\]<>#|~$&^=+:/@!"]|\.(?=[^\W\d])|^[-%.(]|(?<=-)-""")
+
+
+def literal(value: Any) -> str:
+    """A text as Markdown that shows it and does nothing else: no element, link, role, formula or list comes of it.
+
+    >>> print(literal("[a](b) {role}`c` <i>"))
+    \\[a\\](b) \\{role\\}\\`c\\` \\<i\\>
+    """
+    return _MARKUP.sub(r"\\\g<0>", " ".join(str(value).split()))
+
+
+def code(value: Any) -> str:
+    """A text as a Markdown code span, of a table's cell too: fenced by more backticks than it holds in a row.
+
+    >>> code("a|b"), code("x`y")
+    ('`a\\\\|b`', '`` x`y ``')
+    """
+    text = " ".join(str(value).split())
+    fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+    pad = " " if len(fence) > 1 or not text else ""
+    return f"{fence}{pad}{text.replace('|', chr(92) + '|')}{pad}{fence}"
 
 
 def finding(key: str, sentence: str, page: str = "", **values: Any) -> None:
@@ -327,7 +355,7 @@ class _Sentence(string.Formatter):
         if _missing(value):
             return "undefined"
         text = super().format_field(value, spec)
-        return text.replace("-", "−") if isinstance(value, Real) else text
+        return text.replace("-", "−") if isinstance(value, Real) else literal(text)
 
 
 def _missing(value: Any) -> bool:

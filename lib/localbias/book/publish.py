@@ -16,6 +16,7 @@ import nbformat
 
 import localbias
 from localbias.book.execute import Run
+from localbias.book.page import code
 from localbias.files import project_root, replacing
 
 
@@ -59,11 +60,11 @@ def _stable(output: nbformat.NotebookNode) -> nbformat.NotebookNode:
 
 def _foot(run: Run, command: str) -> str:
     rows = "\n".join(
-        f"| `{name}` | `{json.dumps(value, ensure_ascii=False)}` |" for name, value in run.parameters.items()
+        f"| {code(name)} | {code(json.dumps(value, ensure_ascii=False))} |" for name, value in run.parameters.items()
     )
     return (
         "```{admonition} How this page was made\n:class: dropdown note\n\n"
-        f"`{command}` (localbias {localbias.__version__}) made this page with these parameters:\n\n"
+        f"{code(command)} (localbias {localbias.__version__}) made this page with these parameters:\n\n"
         f"| parameter | value |\n|---|---|\n{rows}\n```"
     )
 
