@@ -54,7 +54,7 @@ def all_charts() -> dict:
         "jitter": charts.jitter(one, "language", "d", distribution=spread, **say),
         "lines": charts.lines(one, "test", "d", colour="language", low="low", high="high", **say),
         "paired": charts.paired(pair, "language", "d", "kind", **say),
-        "slope": charts.paired(pair, "language", "d", "kind", style="slope", **say),
+        "slope": charts.paired(pair, "language", "d", "kind", shape="slope", **say),
     }
 
 

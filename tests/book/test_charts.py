@@ -11,7 +11,7 @@ import pytest
 import site_sample
 from localbias.book import charts
 from localbias.book.charts import explain, theme
-from localbias.errors import BadTable, BadValues, LocalBiasError
+from localbias.errors import BadTable, BadValues, LocalBiasError, UnknownName
 
 TABLE = pd.DataFrame({"l": ["a", "b"], "t": ["x", "x"], "d": [0.5, -1.0], "low": [0.0, -1.5], "high": [1.0, 0.0]})
 SAY = {"description": "Two made numbers."}
@@ -202,8 +202,10 @@ class TestRefusals:
 
     def test_a_description_is_required(self, form):
         draw, columns = ALL_FORMS[form]
-        with pytest.raises(TypeError, match="description"):
+        with pytest.raises(LocalBiasError, match="description"):
             draw(TABLE, *columns)
+        with pytest.raises(UnknownName, match="did you mean subtitle"):
+            draw(TABLE, *columns, **SAY, subtile="lists")
         with pytest.raises(LocalBiasError, match="description"):
             draw(TABLE, *columns, description="  ")
 

@@ -1,17 +1,17 @@
 """The chart forms of the book: heat map, intervals, dots, bars, scatter, jitter, lines, paired.
 
-Every function takes a tidy table and column names and returns an Altair chart. ``description`` is
-required: a sentence that says what the chart shows, for readers who cannot see it. Categories
-keep the order in which the table has them. ``*_title`` name axes, with the unit in brackets.
+Every function takes a tidy table and column names and returns an Altair chart; what all forms share (description,
+titles, reference line, facets, …) is a :class:`localbias.book.charts.theme.Style`, given as keywords. Categories keep
+the order in which the table has them.
 
-All raise BadTable (missing column, no rows), BadValues (not a number) or LocalBiasError
-(no description).
+All raise BadTable (missing column, no rows), BadValues (not a number) or LocalBiasError (no description).
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 import altair as alt
 import numpy as np
@@ -23,6 +23,7 @@ from localbias.errors import BadTable
 
 GOLDEN = 0.6180339887498949
 """Steps of this fraction fill a row evenly, however many points it has."""
+ROW = {"for": "position"}
 
 
 def heat_map(
@@ -31,19 +32,13 @@ def heat_map(
     y: str,
     value: str,
     *,
-    description: str,
     significant: str | None = None,
-    title: str = "",
-    subtitle: str = "",
-    domain: Sequence[float] | None = None,
-    tooltip: Sequence[str] = (),
-    x_title: str = "",
-    y_title: str = "",
     value_title: str = "",
     number: str = "+.1f",
     diverging: bool = True,
     significant_title: str = "significant",
     cell: int = 44,
+    **style: Any,
 ) -> alt.LayerChart:
     """One coloured cell for each pair of categories, its number inside.
 
@@ -55,119 +50,79 @@ def heat_map(
         Columns: categories across, categories down, the number.
     significant : str, optional
         Boolean column: cells where it is true get a dot in their corner and a bold number.
-    domain : (low, high), optional
-        Colour range, wider where a value lies outside it; by default symmetric about 0 (``diverging``) or from 0 up.
     number : str
         Format of the number in a cell.
     cell : int
         Least width of a column in px; a map too wide for the page scrolls.
+    **style
+        ``domain`` is the colour range, wider where a value lies outside it; by default symmetric about 0
+        (``diverging``) or from 0 up.
 
     Raises
     ------
     BadTable
         When a pair of categories has more than one row, too.
     """
-    columns = t.check(table, [x, y, value, significant, *tooltip], chart="heat_map", description=description)
-    t.numeric(table, [value], chart="heat_map")
+    s = t.style(style)
+    columns = s.check(table, "heat_map", [x, y, value, significant], numbers=[value])
     if table.duplicated([x, y]).any():
         twice = table.loc[table.duplicated([x, y]), [x, y]].iloc[0].tolist()
         raise BadTable("a cell of a heat map has two values", expected=f"one row for each {x} × {y}", got=str(twice))
-    across, down = t.categories(table[x]), t.categories(table[y])
+    across = t.categories(table[x])
     whole = p.every_pair(table[columns], x, y)
     held = whole[value].astype(float)
-    top = float(np.nanmax(np.abs(held))) if held.notna().any() else 1.0
-    low, high = domain or ((-top, top) if diverging else (min(0.0, float(held.min())), float(held.max())))
-    if diverging and top > max(abs(low), abs(high)):
-        low, high = -top, top
-    shown = [t.number_text(v, number) for v in held]
+    low, high = _range(held, diverging, s.domain)
     strength = (held.abs() / max(abs(low), abs(high), 1e-12)) if diverging else (held - low) / max(high - low, 1e-12)
     marked = p.truth(whole[significant]) if significant else pd.Series(False, index=whole.index)
-    source = t.data(
-        whole,
-        columns,
-        _dark=(strength > 0.62).tolist(),
-        _marked=(marked & held.notna()).tolist(),
-        _empty=held.isna().tolist(),
-        _shown=shown,
-    )
-    base = alt.Chart(source).encode(
-        x=p.category(x, across, x_title, axis={"orient": "top", "labelAngle": 0 if p.short(across, cell) else -50}),
-        y=p.category(y, down, y_title),
-        tooltip=t.tooltips(whole, [y, x, value, significant, *tooltip]),
+    flags = {"_dark": strength > 0.62, "_marked": marked & held.notna(), "_empty": held.isna()}
+    shown = [t.number_text(v, number) for v in held]
+    base = alt.Chart(t.data(whole, columns, **{k: v.tolist() for k, v in flags.items()}, _shown=shown)).encode(
+        x=p.category(x, across, s.x_title, axis={"orient": "top", "labelAngle": 0 if p.short(across, cell) else -50}),
+        y=p.category(y, t.categories(table[y]), s.y_title),
+        tooltip=t.tooltips(whole, [y, x, value, significant, *s.tooltip]),
     )
     ramp = t.DIVERGING if diverging else t.SEQUENTIAL
-    colour = alt.Color(
-        field=t.field(value),
-        type="quantitative",
-        scale=alt.Scale(domain=[low, high], range=ramp, clamp=True, interpolate="lab"),
-        legend=alt.Legend(
-            title=value_title or t.label(value),
-            orient="top",
-            direction="horizontal",
-            gradientLength=180,
-            gradientThickness=9,
-            tickCount=5,
-        ),
-    )
+    legend = alt.Legend(title=value_title or t.label(value), direction="horizontal", orient="top", tickCount=5)
+    legend.gradientLength, legend.gradientThickness = 180, 9
+    scale = alt.Scale(domain=[low, high], range=ramp, clamp=True, interpolate="lab")
     filled = base.transform_filter("!datum._empty")
     layers = [
-        filled.mark_rect(stroke=t.PAPER, strokeWidth=1.5, cornerRadius=2).encode(color=colour),
+        filled.mark_rect(stroke=t.PAPER, strokeWidth=1.5, cornerRadius=2).encode(
+            color=alt.Color(field=t.field(value), type="quantitative", scale=scale, legend=legend)
+        ),
         base.transform_filter("datum._empty").mark_text(text="·", color=t.MUTED, fontSize=14),
+        *_cell_texts(filled, bool(significant), cell),
     ]
-    for dark, ink in ((False, t.ON_LIGHT), (True, t.ON_DARK)):
-        for marked_here in (False, True):
-            if marked_here and not significant:
-                continue
-            chosen = filled.transform_filter(f"datum._dark === {str(dark).lower()}").transform_filter(
-                f"datum._marked === {str(marked_here).lower()}"
-            )
-            layers.append(
-                chosen.mark_text(
-                    color=ink,
-                    fontSize=11,
-                    fontWeight="bold" if marked_here else "normal",
-                    opacity=1 if marked_here or not significant else 0.78,
-                ).encode(text=alt.Text(field="_shown", type="nominal"))
-            )
-            if marked_here:
-                layers.append(
-                    chosen.mark_point(
-                        color=ink, size=12, opacity=0.9, yOffset=-8, shape="circle", filled=True, xOffset=p.corner(cell)
-                    )
-                )
-    least = cell * len(across) + 7 * max(map(len, down))
+    least = cell * len(across) + 7 * max(map(len, t.categories(table[y])))
     fluid = least <= t.WIDTH
-    chart = alt.layer(*layers).properties(height=alt.Step(t.STEP))
-    if not fluid:
-        chart = chart.properties(width=alt.Step(cell))
-    if significant:
-        note = f"● {significant_title}"
-        subtitle = f"{subtitle} · {note}" if subtitle else note
-    return t.finish(chart, description=description, title=title, subtitle=subtitle, fluid=fluid, least=least)
+    size = {"height": alt.Step(t.STEP)} | ({} if fluid else {"width": alt.Step(cell)})
+    s = s.noting(f"● {significant_title}") if significant else s
+    return t.finish(alt.layer(*layers).properties(**size), s, fluid=fluid, least=least)
+
+
+def _range(held: pd.Series, diverging: bool, domain: Sequence[float] | None) -> tuple[float, float]:
+    top = float(np.nanmax(np.abs(held))) if held.notna().any() else 1.0
+    low, high = domain or ((-top, top) if diverging else (min(0.0, float(held.min())), float(held.max())))
+    return (-top, top) if diverging and top > max(abs(low), abs(high)) else (low, high)
+
+
+def _cell_texts(filled, significant: bool, cell: int):
+    """The numbers in the cells, dark on light and light on dark; marked ones bold, with a dot."""
+    for dark, ink in ((False, t.ON_LIGHT), (True, t.ON_DARK)):
+        for marked in (False, True)[: 1 + significant]:
+            chosen = filled.transform_filter(f"datum._dark === {str(dark).lower()}")
+            chosen = chosen.transform_filter(f"datum._marked === {str(marked).lower()}")
+            look = {"fontWeight": "bold" if marked else "normal", "opacity": 1 if marked or not significant else 0.78}
+            yield chosen.mark_text(color=ink, fontSize=11, **look).encode(text=alt.Text(field="_shown", type="nominal"))
+            if marked:
+                place = {"yOffset": -8, "xOffset": p.corner(cell)}
+                yield chosen.mark_point(color=ink, size=12, opacity=0.9, shape="circle", filled=True, **place)
 
 
 def intervals(
-    table: pd.DataFrame,
-    y: str,
-    value: str,
-    low: str,
-    high: str,
-    *,
-    description: str,
-    colour: str | None = None,
-    title: str = "",
-    subtitle: str = "",
-    x_title: str = "",
-    y_title: str = "",
-    colour_title: str = "",
-    reference: float | None = 0.0,
-    domain: Sequence[float] | None = None,
-    tooltip: Sequence[str] = (),
-    palette: Sequence[str] | None = None,
-    facet: str | None = None,
-    columns: int = 2,
+    table: pd.DataFrame, y: str, value: str, low: str, high: str, *, colour: str | None = None, **style: Any
 ) -> alt.TopLevelMixin:
-    """A forest plot: for each category a point and its interval, and a line at ``reference``.
+    """A forest plot: for each category a point and its interval, and a line at ``reference`` (0).
 
     Parameters
     ----------
@@ -175,76 +130,49 @@ def intervals(
         Columns: category, estimate, lower and upper end of its interval (missing: a point alone).
     colour : str, optional
         Column of the series; series stand one above another within a category.
-    facet, columns
-        Column that splits the chart into small ones, ``columns`` side by side.
     """
-    used = t.check(table, [y, value, low, high, colour, facet, *tooltip], chart="intervals", description=description)
-    t.numeric(table, [value, low, high], chart="intervals")
-    span = domain or t.axis_domain(
-        pd.concat([table[value], table[low], table[high]]), [] if reference is None else [reference]
-    )
-    plain = {} if colour else {"color": t.BLUE}
+    s = t.style(style, reference=0.0)
+    used = s.check(table, "intervals", [y, value, low, high, colour], numbers=[value, low, high])
+    span = s.span(table, [value, low, high])
 
     def layers(part):
         base = alt.Chart(t.data(part, used)).encode(
-            y=p.category(y, t.categories(table[y]), y_title),
-            tooltip=t.tooltips(table, [y, colour, value, low, high, *tooltip]),
-            **p.series(table, colour, colour_title, palette, chart="intervals", beside=True),
+            y=p.category(y, t.categories(table[y]), s.y_title),
+            tooltip=t.tooltips(table, [y, colour, value, low, high, *s.tooltip]),
+            **p.series(table, colour, s, chart="intervals", beside=True),
         )
-        rule = base.mark_rule(strokeWidth=2, opacity=0.75, clip=True, **plain).encode(
-            x=p.number(low, x_title or t.label(value), span), x2=alt.X2(field=t.field(high))
+        rule = base.mark_rule(strokeWidth=2, opacity=0.75, clip=True, **p.plain(colour)).encode(
+            x=p.number(low, s.x_title or t.label(value), span), x2=alt.X2(field=t.field(high))
         )
-        point = base.mark_point(size=64, filled=True, opacity=1, clip=True, **plain).encode(
-            x=p.number(value, x_title, span), **p.shape(table, colour, colour_title)
+        point = base.mark_point(size=64, filled=True, opacity=1, clip=True, **p.plain(colour)).encode(
+            x=p.number(value, s.x_title, span), **p.shape(table, colour, s)
         )
-        return [*p.reference(reference, "x"), rule, point]
+        return [*p.reference(s.reference, "x"), rule, point]
 
-    step = alt.Step(max(t.STEP, 13 * p.count(table, colour)), **{"for": "position"})
-    return p.arrange(layers, table, y, facet, columns, step, description=description, title=title, subtitle=subtitle)
+    return p.arrange(layers, table, y, alt.Step(max(t.STEP, 13 * p.count(table, colour)), **ROW), s)
 
 
-def dots(
-    table: pd.DataFrame,
-    y: str,
-    value: str,
-    *,
-    description: str,
-    colour: str | None = None,
-    title: str = "",
-    subtitle: str = "",
-    x_title: str = "",
-    y_title: str = "",
-    colour_title: str = "",
-    reference: float | None = 0.0,
-    domain: Sequence[float] | None = None,
-    tooltip: Sequence[str] = (),
-    palette: Sequence[str] | None = None,
-    facet: str | None = None,
-    columns: int = 2,
-) -> alt.TopLevelMixin:
+def dots(table: pd.DataFrame, y: str, value: str, *, colour: str | None = None, **style: Any) -> alt.TopLevelMixin:
     """A dot plot: for each category the values of one or more series on one line.
 
     Series differ by colour and by shape; a thin line joins the lowest and highest of a category.
     """
-    used = t.check(table, [y, value, colour, facet, *tooltip], chart="dots", description=description)
-    t.numeric(table, [value], chart="dots")
-    span = domain or t.axis_domain(table[value], [] if reference is None else [reference])
-    plain = {} if colour else {"color": t.BLUE}
+    s = t.style(style, reference=0.0)
+    used = s.check(table, "dots", [y, value, colour], numbers=[value])
+    span = s.span(table, [value])
 
     def layers(part):
-        base = alt.Chart(t.data(part, used)).encode(y=p.category(y, t.categories(table[y]), y_title))
-        points = base.mark_point(size=70, filled=True, opacity=0.92, clip=True, **plain).encode(
-            x=p.number(value, x_title, span),
-            tooltip=t.tooltips(table, [y, colour, value, *tooltip]),
-            **p.series(table, colour, colour_title, palette, chart="dots"),
-            **p.shape(table, colour, colour_title),
+        base = alt.Chart(t.data(part, used)).encode(y=p.category(y, t.categories(table[y]), s.y_title))
+        points = base.mark_point(size=70, filled=True, opacity=0.92, clip=True, **p.plain(colour)).encode(
+            x=p.number(value, s.x_title, span),
+            tooltip=t.tooltips(table, [y, colour, value, *s.tooltip]),
+            **p.series(table, colour, s, chart="dots"),
+            **p.shape(table, colour, s),
         )
-        between = [p.joined(base, value, x_title, span)] if colour else []
-        return [*p.reference(reference, "x"), *between, points]
+        between = [p.joined(base, value, s.x_title, span)] if colour else []
+        return [*p.reference(s.reference, "x"), *between, points]
 
-    return p.arrange(
-        layers, table, y, facet, columns, alt.Step(t.STEP), description=description, title=title, subtitle=subtitle
-    )
+    return p.arrange(layers, table, y, alt.Step(t.STEP), s)
 
 
 def bars(
@@ -252,66 +180,44 @@ def bars(
     y: str,
     value: str,
     *,
-    description: str,
     colour: str | None = None,
     stacked: bool = False,
-    title: str = "",
-    subtitle: str = "",
-    x_title: str = "",
-    y_title: str = "",
-    colour_title: str = "",
-    domain: Sequence[float] | None = None,
-    tooltip: Sequence[str] = (),
-    palette: Sequence[str] | None = None,
     number: str | None = None,
-    facet: str | None = None,
-    columns: int = 2,
+    **style: Any,
 ) -> alt.TopLevelMixin:
     """Horizontal bars from 0: one a category, or one for each series, beside each other or ``stacked``.
 
     ``number`` (a format such as ".2f") writes the value at the end of each bar; not with ``stacked``.
     """
-    used = t.check(table, [y, value, colour, facet, *tooltip], chart="bars", description=description)
-    t.numeric(table, [value], chart="bars")
+    s = t.style(style, reference=0.0)
+    used = s.check(table, "bars", [y, value, colour], numbers=[value])
     beside = bool(colour) and not stacked
-    keys = [c for c in (y, colour, facet) if c]
-    totals = table.groupby([c for c in (y, facet) if c], observed=True)[value].sum() if stacked else table[value]
-    span = domain or t.axis_domain(totals, [0.0], pad=0.06)
-    if not domain and min(totals.min(), 0) >= 0:
-        span[0] = 0.0
+    keys = [c for c in (y, colour, s.facet) if c]
     if table.duplicated(keys).any():
         raise BadTable("a bar has two values", expected=f"one row for each {' × '.join(keys)}", where="bars")
+    totals = table.groupby([c for c in (y, s.facet) if c], observed=True)[value].sum() if stacked else table[value]
+    span = s.domain or t.axis_domain(totals, [0.0], pad=0.06)
+    if not s.domain and min(totals.min(), 0) >= 0:
+        span[0] = 0.0
     order = {name: i for i, name in enumerate(t.categories(table[colour]))} if colour else {}
-    plain = {} if colour else {"color": t.BLUE}
 
     def layers(part):
-        ranks = {"_order": [order.get(str(v), 0) for v in part[colour]]} if colour else {}
-        if number:
-            ranks["_shown"] = [t.number_text(v, number) for v in part[value]]
-        base = alt.Chart(t.data(part, used, **ranks)).encode(
-            y=p.category(y, t.categories(table[y]), y_title),
-            x=p.number(value, x_title, span, stack="zero" if stacked else None),
+        extra = {"_order": [order.get(str(v), 0) for v in part[colour]]} if colour else {}
+        extra |= {"_shown": [t.number_text(v, number) for v in part[value]]} if number else {}
+        base = alt.Chart(t.data(part, used, **extra)).encode(
+            y=p.category(y, t.categories(table[y]), s.y_title),
+            x=p.number(value, s.x_title, span, stack="zero" if stacked else None),
             **({"yOffset": p.offset(table, colour)} if beside else {}),
         )
-        drawn = [
-            base.mark_bar(opacity=0.92, cornerRadiusEnd=0 if stacked else 2, clip=True, **plain).encode(
-                tooltip=t.tooltips(table, [y, colour, value, *tooltip]),
-                **p.series(table, colour, colour_title, palette, chart="bars"),
-                **({"order": alt.Order(field="_order", type="quantitative")} if stacked and colour else {}),
-            )
-        ]
-        if number and not stacked:
-            text = alt.Text(field="_shown", type="nominal")
-            for side, align, dx in ((">=", "left", 5), ("<", "right", -5)):
-                drawn.append(
-                    base.transform_filter(f"datum[{value!r}] {side} 0")
-                    .mark_text(align=align, dx=dx, color=t.MUTED, fontSize=11)
-                    .encode(text=text)
-                )
-        return [*drawn, *p.reference(0.0, "x")]
+        bar = base.mark_bar(opacity=0.92, cornerRadiusEnd=0 if stacked else 2, clip=True, **p.plain(colour)).encode(
+            tooltip=t.tooltips(table, [y, colour, value, *s.tooltip]),
+            **p.series(table, colour, s, chart="bars"),
+            **({"order": alt.Order(field="_order", type="quantitative")} if stacked and colour else {}),
+        )
+        return [bar, *(p.bar_ends(base, value) if number and not stacked else []), *p.reference(0.0, "x")]
 
-    step = alt.Step(max(t.STEP, 13 * p.count(table, colour) + 8) if beside else t.STEP, **{"for": "position"})
-    return p.arrange(layers, table, y, facet, columns, step, description=description, title=title, subtitle=subtitle)
+    step = alt.Step(max(t.STEP, 13 * p.count(table, colour) + 8) if beside else t.STEP, **ROW)
+    return p.arrange(layers, table, y, step, s)
 
 
 def scatter(
@@ -319,59 +225,42 @@ def scatter(
     x: str,
     y: str,
     *,
-    description: str,
     colour: str | None = None,
     text: str | None = None,
-    title: str = "",
-    subtitle: str = "",
-    x_title: str = "",
-    y_title: str = "",
-    colour_title: str = "",
     diagonal: bool = False,
-    reference: float | None = None,
-    domain: Sequence[float] | None = None,
-    tooltip: Sequence[str] = (),
-    palette: Sequence[str] | None = None,
-    height: int = 420,
     opacity: float = 0.8,
+    **style: Any,
 ) -> alt.LayerChart:
     """One point a row; ``diagonal`` draws y = x (both axes then share one domain), ``text`` labels points.
 
     ``reference`` draws a line at that value on both axes.
     """
-    used = t.check(table, [x, y, colour, text, *tooltip], chart="scatter", description=description)
-    t.numeric(table, [x, y], chart="scatter")
-    shared = domain or (t.axis_domain(pd.concat([table[x], table[y]])) if diagonal else None)
-    include = [] if reference is None else [reference]
+    s = t.style(style)
+    used = s.check(table, "scatter", [x, y, colour, text], numbers=[x, y])
+    shared = s.domain or (t.axis_domain(pd.concat([table[x], table[y]])) if diagonal else None)
     base = alt.Chart(t.data(table, used)).encode(
-        x=p.number(x, x_title, shared or t.axis_domain(table[x], include)),
-        y=p.number(y, y_title, shared or t.axis_domain(table[y], include)),
+        x=p.number(x, s.x_title, shared or s.span(table, [x])),
+        y=p.number(y, s.y_title, shared or s.span(table, [y]), axis="y"),
     )
-    layers = [*p.reference(reference, "x"), *p.reference(reference, "y")]
+    layers = [*p.reference(s.reference, "x"), *p.reference(s.reference, "y")]
     if diagonal:
-        ends = alt.Data(values=[{"a": t.plain(v)} for v in shared])
+        ends = alt.Chart(alt.Data(values=[{"a": t.plain(v)} for v in shared]))
         layers.append(
-            alt.Chart(ends)
-            .mark_line(color=t.AXIS, strokeDash=[4, 4], strokeWidth=1.2)
-            .encode(x=alt.X(field="a", type="quantitative"), y=alt.Y(field="a", type="quantitative"))
+            ends.mark_line(color=t.AXIS, strokeDash=[4, 4], strokeWidth=1.2).encode(
+                x=alt.X(field="a", type="quantitative"), y=alt.Y(field="a", type="quantitative")
+            )
         )
     layers.append(
-        base.mark_point(
-            size=46, filled=True, opacity=opacity, clip=True, **({} if colour else {"color": t.BLUE})
-        ).encode(
-            tooltip=t.tooltips(table, [text, colour, x, y, *tooltip]),
-            **p.series(table, colour, colour_title, palette, chart="scatter"),
-            **p.shape(table, colour, colour_title),
+        base.mark_point(size=46, filled=True, opacity=opacity, clip=True, **p.plain(colour)).encode(
+            tooltip=t.tooltips(table, [text, colour, x, y, *s.tooltip]),
+            **p.series(table, colour, s, chart="scatter"),
+            **p.shape(table, colour, s),
         )
     )
     if text:
-        layers.append(
-            base.mark_text(align="left", dx=7, dy=-5, fontSize=10.5, color=t.MUTED).encode(
-                text=alt.Text(field=t.field(text), type="nominal")
-            )
-        )
-    chart = alt.layer(*layers).properties(height=height)
-    return t.finish(chart, description=description, title=title, subtitle=subtitle)
+        label = alt.Text(field=t.field(text), type="nominal")
+        layers.append(base.mark_text(align="left", dx=7, dy=-5, fontSize=10.5, color=t.MUTED).encode(text=label))
+    return t.finish(alt.layer(*layers).properties(height=s.height or 420), s)
 
 
 def jitter(
@@ -379,23 +268,12 @@ def jitter(
     y: str,
     value: str,
     *,
-    description: str,
     colour: str | None = None,
     distribution: pd.DataFrame | None = None,
     probability: str = "probability",
     mean: bool = True,
-    title: str = "",
-    subtitle: str = "",
-    x_title: str = "",
-    y_title: str = "",
-    colour_title: str = "",
-    reference: float | None = 0.0,
-    domain: Sequence[float] | None = None,
-    tooltip: Sequence[str] = (),
-    palette: Sequence[str] | None = None,
     row: int = 48,
-    facet: str | None = None,
-    columns: int = 2,
+    **style: Any,
 ) -> alt.TopLevelMixin:
     """Every draw as a point, spread within its category's row; behind it, if given, the exact distribution.
 
@@ -411,49 +289,44 @@ def jitter(
     row : int
         Height of a row, px.
     """
-    used = t.check(table, [y, value, colour, facet, *tooltip], chart="jitter", description=description)
-    t.numeric(table, [value], chart="jitter")
+    s = t.style(style, reference=0.0)
+    used = s.check(table, "jitter", [y, value, colour], numbers=[value])
     names = t.categories(table[y])
-    place = {name: i for i, name in enumerate(names)}
-    extra = [] if reference is None else [reference]
     likely = None
     if distribution is not None:
-        t.check(distribution, [y, value, probability, facet], chart="jitter (distribution)", description=description)
+        t.check(distribution, [y, value, probability, s.facet], chart="jitter (distribution)")
         t.numeric(distribution, [value, probability], chart="jitter (distribution)")
         likely = distribution[(distribution[probability] > 1e-6) & distribution[y].map(str).isin(names)]
-        extra += likely[value].tolist()
-    span = domain or t.axis_domain(table[value], extra)
+    span = s.span(table, [value], likely[value].tolist() if likely is not None else [])
     labels = "[" + ",".join(map(json.dumps, names)) + "][datum.value]"
     up = {
         "type": "quantitative",
         "scale": alt.Scale(domain=[len(names) - 0.5, -0.5], nice=False, zero=False),
-        "axis": alt.Axis(title=y_title or None, values=list(range(len(names))), labelExpr=labels, grid=False),
+        "axis": alt.Axis(title=s.y_title or None, values=list(range(len(names))), labelExpr=labels, grid=False),
     }
-    across = p.number(value, x_title, span)
-    plain = {} if colour else {"color": t.BLUE}
+    rows = p.Rows(y, value, {name: i for i, name in enumerate(names)}, p.number(value, s.x_title, span), up)
 
     def layers(part):
-        drawn = p.reference(reference, "x")
+        drawn = p.reference(s.reference, "x")
         if likely is not None:
-            behind = likely[likely[facet].map(str) == str(part[facet].iloc[0])] if facet else likely
-            drawn.append(p.densities(behind, y, value, probability, place, across, up))
+            behind = likely[likely[s.facet].map(str) == str(part[s.facet].iloc[0])] if s.facet else likely
+            drawn.append(rows.densities(behind, probability))
         spread = [(i * GOLDEN) % 1 - 0.5 for i in part.groupby(y, observed=True).cumcount()]
-        spot = [place[str(v)] + 0.5 * s for v, s in zip(part[y], spread, strict=True)]
+        spot = [rows.place[str(v)] + 0.5 * d for v, d in zip(part[y], spread, strict=True)]
+        points = alt.Chart(t.data(part, used, _row=spot)).mark_point(
+            size=22, filled=True, opacity=0.6, clip=True, **p.plain(colour)
+        )
         drawn.append(
-            alt.Chart(t.data(part, used, _row=spot))
-            .mark_point(size=22, filled=True, opacity=0.6, clip=True, **plain)
-            .encode(
-                x=across,
+            points.encode(
+                x=rows.across,
                 y=alt.Y(field="_row", **up),
-                tooltip=t.tooltips(table, [y, colour, value, *tooltip]),
-                **p.series(table, colour, colour_title, palette, chart="jitter"),
+                tooltip=t.tooltips(table, [y, colour, value, *s.tooltip]),
+                **p.series(table, colour, s, chart="jitter"),
             )
         )
-        return [*drawn, *([p.means(part, y, value, place, across, up)] if mean else [])]
+        return [*drawn, *([rows.means(part)] if mean else [])]
 
-    return p.arrange(
-        layers, table, y, facet, columns, row * len(names), description=description, title=title, subtitle=subtitle
-    )
+    return p.arrange(layers, table, y, row * len(names), s)
 
 
 def lines(
@@ -461,83 +334,40 @@ def lines(
     x: str,
     y: str,
     *,
-    description: str,
     colour: str | None = None,
     low: str | None = None,
     high: str | None = None,
-    title: str = "",
-    subtitle: str = "",
-    x_title: str = "",
-    y_title: str = "",
-    colour_title: str = "",
-    reference: float | None = None,
-    domain: Sequence[float] | None = None,
-    tooltip: Sequence[str] = (),
-    palette: Sequence[str] | None = None,
-    height: int = 320,
     points: bool = True,
     log_x: bool = False,
+    **style: Any,
 ) -> alt.LayerChart:
     """Lines over a number or over ordered categories, with a band from ``low`` to ``high`` when given."""
-    used = t.check(table, [x, y, colour, low, high, *tooltip], chart="lines", description=description)
-    t.numeric(table, [y, low, high], chart="lines")
-    ends = [table[c] for c in (y, low, high) if c]
-    span = domain or t.axis_domain(pd.concat(ends), [] if reference is None else [reference])
+    s = t.style(style)
+    used = s.check(table, "lines", [x, y, colour, low, high], numbers=[y, low, high])
+    span = s.span(table, [c for c in (y, low, high) if c])
+    axis = {"title": s.x_title or t.label(x)}
     if pd.api.types.is_numeric_dtype(table[x]):
         scale = alt.Scale(type="log") if log_x else alt.Scale(domain=t.axis_domain(table[x], pad=0.02), nice=False)
-        across = alt.X(field=t.field(x), type="quantitative", scale=scale, axis=alt.Axis(title=x_title or t.label(x)))
+        across = alt.X(field=t.field(x), type="quantitative", scale=scale, axis=alt.Axis(**axis))
     else:
-        across = alt.X(
-            field=t.field(x),
-            type="ordinal",
-            sort=t.categories(table[x]),
-            axis=alt.Axis(title=x_title or t.label(x), labelAngle=0),
-            scale=alt.Scale(type="point"),
-        )
-    series = p.series(table, colour, colour_title, palette, chart="lines")
-    plain_colour = {} if colour else {"color": t.BLUE}
-    base = alt.Chart(t.data(table, used)).encode(x=across, **series)
-    layers = [*p.reference(reference, "y")]
+        held = {"sort": t.categories(table[x]), "scale": alt.Scale(type="point")}
+        across = alt.X(field=t.field(x), type="ordinal", axis=alt.Axis(**axis, labelAngle=0), **held)
+    base = alt.Chart(t.data(table, used)).encode(x=across, **p.series(table, colour, s, chart="lines"))
+    plain, up = p.plain(colour), p.number(y, s.y_title, span, axis="y")
+    layers = [*p.reference(s.reference, "y")]
     if low and high:
-        layers.append(
-            base.mark_area(opacity=0.16, **plain_colour).encode(
-                y=alt.Y(field=t.field(low), type="quantitative"), y2=alt.Y2(field=t.field(high))
-            )
-        )
-    up = p.number(y, y_title, span, axis="y")
-    layers.append(base.mark_line(strokeWidth=2, **plain_colour).encode(y=up))
+        band = {"y": alt.Y(field=t.field(low), type="quantitative"), "y2": alt.Y2(field=t.field(high))}
+        layers.append(base.mark_area(opacity=0.16, **plain).encode(**band))
+    layers.append(base.mark_line(strokeWidth=2, **plain).encode(y=up))
     if points:
-        layers.append(
-            base.mark_point(size=42, filled=True, opacity=1, **plain_colour).encode(
-                y=up,
-                tooltip=t.tooltips(table, [x, colour, y, low, high, *tooltip]),
-                **p.shape(table, colour, colour_title),
-            )
-        )
-    chart = alt.layer(*layers).properties(height=height)
-    return t.finish(chart, description=description, title=title, subtitle=subtitle)
+        tips = t.tooltips(table, [x, colour, y, low, high, *s.tooltip])
+        dot = base.mark_point(size=42, filled=True, opacity=1, **plain)
+        layers.append(dot.encode(y=up, tooltip=tips, **p.shape(table, colour, s)))
+    return t.finish(alt.layer(*layers).properties(height=s.height or 320), s)
 
 
 def paired(
-    table: pd.DataFrame,
-    y: str,
-    value: str,
-    pair: str,
-    *,
-    description: str,
-    style: str = "dumbbell",
-    title: str = "",
-    subtitle: str = "",
-    x_title: str = "",
-    y_title: str = "",
-    pair_title: str = "",
-    reference: float | None = 0.0,
-    domain: Sequence[float] | None = None,
-    tooltip: Sequence[str] = (),
-    palette: Sequence[str] | None = None,
-    facet: str | None = None,
-    columns: int = 2,
-    height: int = 420,
+    table: pd.DataFrame, y: str, value: str, pair: str, *, shape: str = "dumbbell", **style: Any
 ) -> alt.TopLevelMixin:
     """Two values for each category joined by a line: as "dumbbell" (rows) or as "slope" (two columns).
 
@@ -551,59 +381,45 @@ def paired(
     BadTable
         When ``pair`` has not two values or a category has two rows for one of them.
     """
-    used = t.check(table, [y, value, pair, facet, *tooltip], chart="paired", description=description)
-    t.numeric(table, [value], chart="paired")
+    s = t.style(style, reference=0.0)
+    used = s.check(table, "paired", [y, value, pair], numbers=[value])
     sides = t.categories(table[pair])
     if len(sides) != 2:
         raise BadTable(f"column {pair!r} must have two values", expected="two", got=", ".join(sides), where="paired")
-    if table.duplicated([c for c in (y, pair, facet) if c]).any():
+    if table.duplicated([c for c in (y, pair, s.facet) if c]).any():
         raise BadTable("a pair has two values on one side", expected=f"one row for each {y} × {pair}", where="paired")
-    if style not in ("dumbbell", "slope"):
-        raise BadTable(f"unknown style: {style!r}", expected="dumbbell or slope", got=repr(style), where="paired")
-    span = domain or t.axis_domain(table[value], [] if reference is None else [reference])
-    if style == "slope":
-        return _slope(
-            table, used, y, value, pair, sides, span, reference, description, title, subtitle, x_title, height, tooltip
-        )
+    if shape not in ("dumbbell", "slope"):
+        raise BadTable(f"unknown shape: {shape!r}", expected="dumbbell or slope", got=repr(shape), where="paired")
+    span, tips = s.span(table, [value]), t.tooltips(table, [y, pair, value, *s.tooltip])
+    if shape == "slope":
+        return _slope(table, used, y, value, pair, sides, span, tips, s)
 
     def layers(part):
-        base = alt.Chart(t.data(part, used)).encode(y=p.category(y, t.categories(table[y]), y_title))
+        base = alt.Chart(t.data(part, used)).encode(y=p.category(y, t.categories(table[y]), s.y_title))
         ends = base.mark_point(size=80, filled=True, opacity=1, clip=True).encode(
-            x=p.number(value, x_title, span),
-            tooltip=t.tooltips(table, [y, pair, value, *tooltip]),
-            **p.series(table, pair, pair_title, palette, chart="paired"),
-            **p.shape(table, pair, pair_title),
+            x=p.number(value, s.x_title, span),
+            tooltip=tips,
+            **p.series(table, pair, s, chart="paired"),
+            **p.shape(table, pair, s),
         )
-        return [*p.reference(reference, "x"), p.joined(base, value, x_title, span), ends]
+        return [*p.reference(s.reference, "x"), p.joined(base, value, s.x_title, span), ends]
 
-    return p.arrange(
-        layers, table, y, facet, columns, alt.Step(t.STEP), description=description, title=title, subtitle=subtitle
-    )
+    return p.arrange(layers, table, y, alt.Step(t.STEP), s)
 
 
-def _slope(
-    table, used, y, value, pair, sides, span, reference, description, title, subtitle, value_title, height, tooltip
-):
-    across = alt.X(
-        field=t.field(pair),
-        type="ordinal",
-        sort=sides,
-        scale=alt.Scale(type="point", padding=0.5),
-        axis=alt.Axis(title=None, labelAngle=0),
-    )
+def _slope(table, used, y, value, pair, sides, span, tips, s):
+    point = {"scale": alt.Scale(type="point", padding=0.5), "axis": alt.Axis(title=None, labelAngle=0)}
     base = alt.Chart(t.data(table, used)).encode(
-        x=across, y=p.number(value, value_title, span, axis="y"), detail=alt.Detail(field=t.field(y), type="nominal")
+        x=alt.X(field=t.field(pair), type="ordinal", sort=sides, **point),
+        y=p.number(value, s.x_title, span, axis="y"),
+        detail=alt.Detail(field=t.field(y), type="nominal"),
     )
     layers = [
-        *p.reference(reference, "y"),
+        *p.reference(s.reference, "y"),
         base.mark_line(color=t.BLUE, opacity=0.55, strokeWidth=1.6),
-        base.mark_point(size=50, filled=True, color=t.BLUE).encode(
-            tooltip=t.tooltips(table, [y, pair, value, *tooltip])
-        ),
+        base.mark_point(size=50, filled=True, color=t.BLUE).encode(tooltip=tips),
         base.transform_filter(alt.FieldEqualPredicate(field=t.field(pair), equal=sides[1]))
         .mark_text(align="left", dx=9, fontSize=11, color=t.INK)
         .encode(text=alt.Text(field=t.field(y), type="nominal")),
     ]
-    return t.finish(
-        alt.layer(*layers).properties(height=height), description=description, title=title, subtitle=subtitle
-    )
+    return t.finish(alt.layer(*layers).properties(height=s.height or 420), s)

@@ -127,7 +127,7 @@ def coverage_picture(table: pd.DataFrame) -> alt.TopLevelMixin:
         Columns n_x, n_y, n_a, n_b, true_d, method, coverage, level: one row a simulation.
     """
     needed = ["n_x", "n_y", "n_a", "n_b", "true_d", "method", "coverage", "level"]
-    t.check(table, needed, chart="coverage_picture", description="needs its own columns")
+    t.check(table, needed, chart="coverage_picture")
     shown = table.assign(
         sizes=[f"{x}+{y}, {a}+{b}" for x, y, a, b in table[["n_x", "n_y", "n_a", "n_b"]].to_numpy().tolist()],
         interval=table["method"].map(lambda m: {"bca": "BCa"}.get(m, m)),

@@ -168,7 +168,7 @@ def translations(cells: pd.DataFrame, *, description: str, title: str = "", subt
         title=title,
         subtitle=subtitle,
         x_title="mean |d| of six tests",
-        pair_title="translation",
+        colour_title="translation",
         reference=None,
     )
 

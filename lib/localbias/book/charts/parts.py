@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import altair as alt
 import pandas as pd
@@ -52,34 +53,37 @@ def offset(table, column):
     return alt.YOffset(field=t.field(column), type="nominal", sort=t.categories(table[column]))
 
 
-def series(table, column, title, palette, *, chart, beside=False):
+def plain(column):
+    """The one colour of marks that have no series."""
+    return {} if column else {"color": t.BLUE}
+
+
+def series(table, column, s, *, chart, beside=False):
     """Colour (and, with ``beside``, place beside each other) by series."""
     if not column:
         return {}
     names = t.categories(table[column])
-    encoded = {
-        "color": alt.Color(
-            field=t.field(column),
-            type="nominal",
-            sort=names,
-            scale=t.colours(names, palette, chart=chart),
-            legend=t.legend(names, title or None),
-        )
-    }
-    return encoded | ({"yOffset": offset(table, column)} if beside else {})
+    scale, legend = t.colours(names, s.palette, chart=chart), t.legend(names, s.colour_title or None)
+    colour = alt.Color(field=t.field(column), type="nominal", sort=names, scale=scale, legend=legend)
+    return {"color": colour} | ({"yOffset": offset(table, column)} if beside else {})
 
 
-def shape(table, column, title):
+def shape(table, column, s):
     """The shape of a mark by series, so that colour is not alone."""
     if not column:
         return {}
     names = t.categories(table[column])
     scale = alt.Scale(domain=names, range=[t.SHAPES[i % len(t.SHAPES)] for i in range(len(names))])
-    return {
-        "shape": alt.Shape(
-            field=t.field(column), type="nominal", sort=names, scale=scale, legend=t.legend(names, title or None)
-        )
-    }
+    legend = t.legend(names, s.colour_title or None)
+    return {"shape": alt.Shape(field=t.field(column), type="nominal", sort=names, scale=scale, legend=legend)}
+
+
+def bar_ends(base, value):
+    """The number at the end of each bar, on its outer side."""
+    text = alt.Text(field="_shown", type="nominal")
+    for side, align, dx in ((">=", "left", 5), ("<", "right", -5)):
+        outer = base.transform_filter(f"datum[{value!r}] {side} 0")
+        yield outer.mark_text(align=align, dx=dx, color=t.MUTED, fontSize=11).encode(text=text)
 
 
 def truth(column: pd.Series) -> pd.Series:
@@ -113,48 +117,46 @@ def joined(base, value, title, span):
     )
 
 
-def densities(distribution, y, value, probability, place, across, up):
-    """The exact distribution of each row as a shape about its middle."""
-    known = distribution.sort_values([y, value], kind="stable")
-    top = known.groupby(y, observed=True)[probability].transform("max")
-    half = 0.44 * (known[probability] / top)
-    spot = known[y].map(lambda v: place[str(v)])
-    held = t.data(known, [y, value, probability], _top=(spot - half).tolist(), _end=(spot + half).tolist())
-    return (
-        alt.Chart(held)
-        .mark_area(color=t.AXIS, opacity=0.4, interpolate="monotone", clip=True)
-        .encode(
-            x=across,
-            y=alt.Y(field="_top", **up),
-            y2=alt.Y2(field="_end"),
-            detail=alt.Detail(field=t.field(y), type="nominal"),
+class Rows(NamedTuple):
+    """Rows of a jitter plot: their categories' places, and the two axes."""
+
+    y: str
+    value: str
+    place: dict[str, int]
+    across: alt.X
+    up: dict
+
+    def _between(self, table, columns, half):
+        spot = table[self.y].map(lambda v: self.place[str(v)])
+        held = t.data(table, columns, _top=(spot - half).tolist(), _end=(spot + half).tolist())
+        ends = {"y": alt.Y(field="_top", **self.up), "y2": alt.Y2(field="_end")}
+        return alt.Chart(held).encode(x=self.across, **ends)
+
+    def densities(self, distribution, probability):
+        """The exact distribution of each row as a shape about its middle."""
+        known = distribution.sort_values([self.y, self.value], kind="stable")
+        half = 0.44 * (known[probability] / known.groupby(self.y, observed=True)[probability].transform("max"))
+        base = self._between(known, [self.y, self.value, probability], half)
+        return base.mark_area(color=t.AXIS, opacity=0.4, interpolate="monotone", clip=True).encode(
+            detail=alt.Detail(field=t.field(self.y), type="nominal")
         )
-    )
+
+    def means(self, part):
+        """A tick at the mean of each row."""
+        middle = part.groupby(self.y, sort=False, observed=True)[self.value].mean().reset_index()
+        base = self._between(middle, [self.y, self.value], 0.36)
+        return base.mark_rule(color=t.INK, strokeWidth=2).encode(tooltip=t.tooltips(middle, [self.y, self.value]))
 
 
-def means(part, y, value, place, across, up):
-    """A tick at the mean of each row."""
-    middle = part.groupby(y, sort=False, observed=True)[value].mean().reset_index()
-    spot = middle[y].map(lambda v: place[str(v)])
-    held = t.data(middle, [y, value], _top=(spot - 0.36).tolist(), _end=(spot + 0.36).tolist())
-    return (
-        alt.Chart(held)
-        .mark_rule(color=t.INK, strokeWidth=2)
-        .encode(x=across, y=alt.Y(field="_top", **up), y2=alt.Y2(field="_end"), tooltip=t.tooltips(middle, [y, value]))
-    )
-
-
-def arrange(layers, table, y, facet, columns, height, *, description, title, subtitle):
-    """One view at the page's width, or one small view for each value of ``facet``."""
-    texts = {"description": description, "title": title, "subtitle": subtitle}
-    if not facet:
-        return t.finish(alt.layer(*layers(table)).properties(height=height), **texts)
+def arrange(layers, table, y, height, s):
+    """One view at the page's width, or one small view for each value of the style's ``facet``."""
+    if not s.facet:
+        return t.finish(alt.layer(*layers(table)).properties(height=height), s)
     longest = max(map(len, t.categories(table[y])), default=0)
-    width = max(120, int(t.WIDTH / columns) - 36 - min(7 * longest, 220))
-    views = [
-        alt.layer(*layers(table[table[facet].map(str) == name])).properties(
-            height=height, width=width, title=alt.TitleParams(text=name, fontSize=12, fontWeight="bold")
-        )
-        for name in t.categories(table[facet])
-    ]
-    return t.finish(alt.concat(*views, columns=columns, spacing=20), **texts, fluid=False)
+    width = max(120, int(t.WIDTH / s.columns) - 36 - min(7 * longest, 220))
+    views = []
+    for name in t.categories(table[s.facet]):
+        title = alt.TitleParams(text=name, fontSize=12, fontWeight="bold")
+        view = alt.layer(*layers(table[table[s.facet].map(str) == name]))
+        views.append(view.properties(height=height, width=width, title=title))
+    return t.finish(alt.concat(*views, columns=s.columns, spacing=20), s, fluid=False)

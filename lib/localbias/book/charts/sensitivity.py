@@ -57,7 +57,7 @@ def rank_dumbbell(shared: pd.DataFrame, *, title: str) -> alt.TopLevelMixin:
         "rank",
         "side",
         x_title="mean rank over languages (1 = largest ρ)",
-        pair_title="results",
+        colour_title="results",
         reference=None,
         title=title,
         description=f"{len(shared)} methods, each with two joined points: mean rank by ρ in our run and as published.",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from typing import Any
 
@@ -17,7 +18,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from localbias.errors import BadTable, BadValues, LocalBiasError
+from localbias.errors import BadTable, BadValues, LocalBiasError, unknown
 
 INK, MUTED, GRID, AXIS, PAPER = "#1f2934", "#5c6873", "#dfe3e8", "#98a2ad", "#fefefd"
 INKS = {"ink": INK, "muted": MUTED, "grid": GRID, "axis": AXIS, "paper": PAPER}
@@ -86,11 +87,75 @@ def _theme() -> alt.theme.ThemeConfig:
     }
 
 
+@dataclass(frozen=True)
+class Style:
+    """What every chart form may be told, beside its columns.
+
+    Attributes
+    ----------
+    description : str
+        Required: a sentence that says what the chart shows, for readers who cannot see it.
+    title, subtitle : str
+    x_title, y_title, colour_title : str
+        Names of axes, with the unit in brackets, and of the series.
+    reference : float or None
+        A line at this value.
+    domain : (low, high), optional
+        Range of the number's axis (of the colours in a heat map).
+    tooltip : columns shown besides those drawn
+    palette : colours of the series
+    facet, columns
+        Column that splits the chart into small ones, ``columns`` side by side.
+    height : int, optional
+        Of the drawing in px, where rows do not give it.
+    """
+
+    description: str = ""
+    title: str = ""
+    subtitle: str = ""
+    x_title: str = ""
+    y_title: str = ""
+    colour_title: str = ""
+    reference: float | None = None
+    domain: Sequence[float] | None = None
+    tooltip: Sequence[str] = ()
+    palette: Sequence[str] | None = None
+    facet: str | None = None
+    columns: int = 2
+    height: int | None = None
+
+    def check(self, table: pd.DataFrame, chart: str, columns: Iterable[str | None], numbers: Sequence[str | None]):
+        """The columns that the chart needs, all there; those of ``numbers`` hold numbers."""
+        used = check(table, [*columns, self.facet, *self.tooltip], chart=chart, description=self.description)
+        numeric(table, numbers, chart=chart)
+        return used
+
+    def span(self, table: pd.DataFrame, columns: Sequence[str], more: Sequence[float] = ()) -> Sequence[float]:
+        """``domain``, or what holds all values of some columns, ``more`` and the reference line."""
+        line = [] if self.reference is None else [self.reference]
+        return self.domain or axis_domain(pd.concat([table[c] for c in columns]), [*line, *more])
+
+    def noting(self, note: str) -> Style:
+        """The same with a note at the end of the subtitle."""
+        return replace(self, subtitle=f"{self.subtitle} · {note}" if self.subtitle else note)
+
+
+def style(given: dict[str, Any], **defaults: Any) -> Style:
+    """Keywords of a chart form as a :class:`Style`; raises UnknownName for one that there is not."""
+    known = [f.name for f in fields(Style)]
+    for name in given:
+        if name not in known:
+            raise unknown("chart setting", name, known)
+    return Style(**(defaults | given))
+
+
 # --- checks -----------------------------------------------------------------------------------
 
 
-def check(table: pd.DataFrame, columns: Iterable[str | None], *, chart: str, description: str) -> list[str]:
-    """The columns a chart needs, once each, all there.
+def check(
+    table: pd.DataFrame, columns: Iterable[str | None], *, chart: str, description: str | None = None
+) -> list[str]:
+    """The columns a chart needs, once each, all there; and a description, unless it is None.
 
     Raises
     ------
@@ -108,7 +173,7 @@ def check(table: pd.DataFrame, columns: Iterable[str | None], *, chart: str, des
         raise BadTable(
             "a chart is made from a table", expected="pandas.DataFrame", got=type(table).__name__, where=chart
         )
-    if len(str(description).split()) < 3:
+    if description is not None and len(str(description).split()) < 3:
         raise LocalBiasError(
             "a chart needs a description",
             expected="a sentence for readers who cannot see the chart",
@@ -269,17 +334,17 @@ def colours(names: Sequence[str], palette: Sequence[str] | None, *, chart: str) 
     return alt.Scale(domain=list(names), range=palette[: len(names)])
 
 
-def finish(chart, *, description: str, title: str = "", subtitle: str = "", fluid: bool = True, least: int = 0):
-    """Title, description and sizing that every chart gets.
+def finish(chart, s: Style | None = None, *, fluid: bool = True, least: int = 0, **texts: str):
+    """Title, description (of ``s``, or as keywords) and sizing that every chart gets.
 
     A ``fluid`` chart (one view, no facets) takes the width of the page when it is live; where the page is
     narrower than ``least`` px, it scrolls.
     """
-    chart = chart.properties(description=description, usermeta={"fluid": bool(fluid), "least": least})
-    if title or subtitle:
-        chart = chart.properties(
-            title=alt.TitleParams(text=title or " ", **({"subtitle": subtitle} if subtitle else {}))
-        )
+    s = s or style(texts)
+    chart = chart.properties(description=s.description, usermeta={"fluid": bool(fluid), "least": least})
+    if s.title or s.subtitle:
+        subtitle = {"subtitle": s.subtitle} if s.subtitle else {}
+        chart = chart.properties(title=alt.TitleParams(text=s.title or " ", **subtitle))
     if fluid:
         chart = chart.properties(width=WIDTH, autosize=alt.AutoSizeParams(type="fit-x", contains="padding"))
     return chart

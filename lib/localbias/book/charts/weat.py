@@ -94,7 +94,7 @@ def effect_moves(sides: pd.DataFrame, *, title: str, pair_title: str) -> alt.Top
         "effect_size",
         "side",
         x_title="effect size d",
-        pair_title=pair_title,
+        colour_title=pair_title,
         title=title,
         tooltip=["test_title", "q_value", "flags"],
         description=f"{sides['label'].nunique()} tests, each with two joined points: its effect size d, "
