@@ -20,8 +20,9 @@ DATA = sorted(glob("data/*.*") + glob("data/starter/**/*.*", recursive=True) + g
 RUN = sys.executable + " -m localbias run {wildcards.stem} --profile {params.profile} --quiet"
 
 
-def page(stem):
-    return f"book/_executed/{stem}.ipynb"
+def made(stem):
+    """The mark that a page was made from these inputs; `localbias build` removes it when the page is not whole."""
+    return f"data/results/.{stem}.made"
 
 
 wildcard_constraints:
@@ -32,7 +33,7 @@ if STAGE == "pages":
 
     rule pages:
         input:
-            [page(stem) for stem in PAGES],
+            [made(stem) for stem in PAGES],
 
     rule page:
         input:
@@ -41,7 +42,7 @@ if STAGE == "pages":
             library=LIBRARY,
             data=DATA,
         output:
-            update("book/_executed/{stem}.ipynb"),
+            touch("data/results/.{stem}.made"),
         params:
             profile=PROFILE,
             dataset=resolve_dataset("auto"),
@@ -54,7 +55,7 @@ elif STAGE == "ledger":
     # Whatever tables the pages have left: a failed page must not keep the ledger from being made.
     rule ledger:
         input:
-            [page(stem) for stem in LEDGER],
+            [made(stem) for stem in LEDGER],
 
     rule ledger_page:
         input:
@@ -62,9 +63,9 @@ elif STAGE == "ledger":
             profile=f"notebooks/profiles/{PROFILE}.yml",
             library=LIBRARY,
             data=DATA,
-            manifests=[f for f in sorted(glob("data/results/manifests/*.json")) if "ledger" not in f],
+            manifests=[f for f in sorted(glob("data/results/[0-9][0-9]-*/manifest.json")) if "ledger" not in f],
         output:
-            update("book/_executed/{stem}.ipynb"),
+            touch("data/results/.{stem}.made"),
         params:
             profile=PROFILE,
             dataset=resolve_dataset("auto"),
@@ -76,7 +77,7 @@ else:
 
     rule site:
         input:
-            "_build/html/index.html",
+            "_build/.html.made",
 
     rule build_site:
         input:
@@ -84,8 +85,8 @@ else:
             prose=sorted(glob("book/*.*") + glob("book/_static/**/*.*", recursive=True) + glob("data/reference/*.csv")),
             settings=["_config.yml", "_toc.yml"],
             extension=str(PACKAGE / "book/offline_sphinx.py"),
-            manifests=sorted(glob("data/results/manifests/*.json")),
+            manifests=sorted(glob("data/results/[0-9][0-9]-*/manifest.json")),
         output:
-            update("_build/html/index.html"),
+            touch("_build/.html.made"),
         shell:
             sys.executable + " -m localbias site"

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import nbformat
 import pandas as pd
 
+from localbias import files
 from localbias.book import charts, page
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -87,16 +88,17 @@ def outputs(monkeypatch, calls=_calls) -> list:
 
 def write_book(root: Path, monkeypatch, calls=_calls) -> Path:
     """A folder that Jupyter Book can build: prose, static files and the one computed page."""
-    monkeypatch.setenv("LOCALBIAS_RESULTS", str(root / "data/results"))
+    folder = files.book_results(root) / PAGE
+    monkeypatch.setenv("LOCALBIAS_RESULTS", str(folder))
     shutil.copytree(PROJECT / "book", root / "book", ignore=shutil.ignore_patterns("_executed"))
     (root / "notebooks").mkdir()
+    shutil.copy2(PROJECT / "notebooks" / f"{PAGE}.ipynb", root / "notebooks")
     for name in ("_config.yml", "_toc.yml"):
         shutil.copy2(PROJECT / name, root / name)
     cell = nbformat.v4.new_code_cell("show_everything()", id="cell-1")
     cell.outputs = outputs(monkeypatch, calls)
     title = nbformat.v4.new_markdown_cell("# Cross-lingual WEAT\n\nA page about zebrafinches.", id="cell-0")
     notebook = nbformat.v4.new_notebook(cells=[title, cell], metadata={"language_info": {"name": "python"}})
-    path = root / "book/_executed" / f"{PAGE}.ipynb"
-    path.parent.mkdir()
-    nbformat.write(notebook, path)
+    nbformat.write(notebook, folder / files.PAGE)
+    files.seal(folder, notebook=PAGE)
     return root

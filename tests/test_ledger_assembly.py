@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from ledger_made import cells
-from localbias import ledger
+from localbias import files, ledger
 from localbias.book.charts import ledger as charts
 from localbias.errors import BadTable, LocalBiasError, UnknownName
 from localbias.ledger import assembly as b
@@ -159,7 +159,7 @@ def test_without_the_published_files_verdicts_come_from_the_reference(monkeypatc
 
 
 def test_the_reference_and_the_reviewed_verdicts_name_every_claim():
-    reference = pd.read_csv(tables.project_root() / b.REFERENCE, dtype={"page": str})
+    reference = pd.read_csv(files.project_root() / b.REFERENCE, dtype={"page": str})
     reviewed = b.expected()
     assert reference.id.tolist() == reviewed.id.tolist() == list(ledger.claims())
     assert set(reviewed.verdict) | set(reviewed.verdict_unflagged) <= set(VERDICTS)
@@ -184,7 +184,7 @@ def test_no_verdict_changes_without_its_reviewed_row(book):
 def test_the_committed_ledger_is_the_one_that_the_files_give(book, tmp_path):
     file = tmp_path / "ledger.csv"
     book.table[list(b.PUBLISHED)].round(6).to_csv(file, index=False, lineterminator="\n")
-    assert file.read_bytes() == (tables.project_root() / b.REFERENCE).read_bytes()
+    assert file.read_bytes() == (files.project_root() / b.REFERENCE).read_bytes()
 
 
 @pytest.mark.mirror

@@ -1,6 +1,7 @@
 """The whole book, smoke profile, through Snakemake, papermill and Jupyter Book: on the starter and on the mirror."""
 
 import json
+from pathlib import Path
 
 import nbformat
 import pandas as pd
@@ -28,11 +29,11 @@ def check_whole(book, dataset):
     for page in book.pages:
         assert (book.html / "book/_executed" / f"{page.stem}.html").exists()
         assert "<svg" in "".join(texts(page)), f"{page.stem} shows no chart"
-        assert list(json.loads((book.root / f"data/results/manifests/{page.stem}.json").read_text())["tables"])
+        assert list(json.loads((book.root / f"data/results/{page.stem}/manifest.json").read_text())["files"])
     for name in book.tables():
         if name.endswith(".csv"):
-            assert (book.html / "results" / name).exists(), f"{name} cannot be downloaded"
-    table = pd.read_parquet(book.root / "data/results/weat-results.parquet")
+            assert (book.html / "results" / Path(name).name).exists(), f"{name} cannot be downloaded"
+    table = pd.read_parquet(book.root / "data/results/03-cross-lingual-weat/weat-results.parquet")
     assert set(table.dataset) <= {dataset, "starter"} and dataset in set(table.dataset)
     assert {"model", "revision", "method", "protocol", "q_value", "ci_low", "ci_high", "flags"} <= set(table.columns)
     return table
@@ -71,14 +72,13 @@ def test_a_broken_notebook_fails_the_build_and_keeps_its_old_page(starter_book):
 
 
 def test_a_page_that_never_was_computed_is_announced(starter_book):
-    page = starter_book.root / "book/_executed/05-indian-languages.ipynb"
-    kept = page.read_bytes()
-    page.unlink()
+    page = starter_book.root / "data/results/05-indian-languages"
+    kept = page.rename(starter_book.root / "kept")
     try:
         done = starter_book.command("site")
         html = (starter_book.html / "book/_executed/05-indian-languages.html").read_text()
     finally:
-        page.write_bytes(kept)
+        kept.rename(page)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "This page was not computed" in html
     assert starter_book.command("site").returncode == 0
@@ -110,9 +110,9 @@ def test_one_notebook_on_other_parameters_leaves_the_book_alone(published_book):
     assert done.returncode == 0, done.stdout + done.stderr
     assert "page: " in done.stdout and "weat-results.csv" in done.stdout
     (folder,) = (published_book.root / "data/results/runs").iterdir()
-    table = pd.read_parquet(folder / "data/results/weat-results.parquet")
+    table = pd.read_parquet(folder / "weat-results.parquet")
     assert set(table.language) == {"zh", "th"} and set(table.method) == {"M5"}
-    assert (folder / "_build/html/book/_executed/03-cross-lingual-weat.html").exists()
+    assert (folder / "html/book/_executed/03-cross-lingual-weat.html").exists()
     assert published_book.pages[2].read_bytes() == before
 
 
@@ -132,7 +132,7 @@ def test_a_persons_list_goes_through_a_notebook_by_name(starter_book):
     asked = ["-p", "dataset=mine", "-p", 'languages=["pt"]', "-p", 'tests=["weat1"]', "--out", str(out)]
     done = starter_book.command("run", "03", "--profile", "smoke", *asked)
     assert done.returncode == 0, done.stdout + done.stderr
-    (row,) = pd.read_parquet(out / "data/results/weat-results.parquet").itertuples()
+    (row,) = pd.read_parquet(out / "weat-results.parquet").itertuples()
     assert (row.dataset, row.language, row.n_x, row.n_b) == ("mine", "pt", 6, 6)
     path.write_text("language,test,role,category,word\npt,weat1,Q,flowers,rosa\n", encoding="utf-8")
     done = starter_book.command("run", "03", "--profile", "smoke", *asked)

@@ -85,7 +85,7 @@ def test_one_name_belongs_to_one_table_in_a_book_run(shown, monkeypatch, tmp_pat
     monkeypatch.delenv("LOCALBIAS_RESULTS")
     monkeypatch.setenv("LOCALBIAS_ROOT", str(tmp_path))
     page.table(TABLE.assign(d=2.0), "once")  # at the keyboard a cell may be run again with other parameters
-    assert pd.read_parquet(tmp_path / "data/results/once.parquet").d.tolist() == [2.0, 2.0]
+    assert pd.read_parquet(tmp_path / "data/results/interactive/once.parquet").d.tolist() == [2.0, 2.0]
 
 
 @pytest.mark.parametrize("name", ["", "A", "a b", "../a", "ä", "a/b"])

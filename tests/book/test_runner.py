@@ -119,8 +119,7 @@ def test_a_failure_names_notebook_cell_and_error_and_publishes_nothing(book):
     text = str(caught.value)
     assert "02-broken stopped at cell 3" in text  # text, parameters, x = 1, then the one that raises
     assert "ValueError: no such word: kazoo" in text and "raise ValueError" in text
-    assert not (book / "book").exists() and not (book / "data").exists()
-    assert not list((book / "_build/drafts").iterdir())
+    assert not (book / "book").exists() and not list((book / "data/results").iterdir())
 
 
 def test_a_killed_kernel_is_a_failure(book):
@@ -135,13 +134,13 @@ def test_two_equal_runs_give_equal_bytes_and_stale_tables_go(book):
     for _ in range(2):
         with run_notebook(path, {"n": 5}) as run:
             page = publish(run, "quick", {"n": 5})
-        contents.append((page.read_bytes(), (book / "data/results/manifests/01-good.json").read_bytes()))
+        contents.append((page.read_bytes(), (page.parent / "manifest.json").read_bytes()))
     assert contents[0] == contents[1]
-    assert (book / "data/results/made.csv").read_text() == "n\n5\n"
+    assert (book / "data/results/01-good/made.csv").read_text() == "n\n5\n"
     notebook(path, "print('no table now')")
     with run_notebook(path, {}) as run:
         publish(run, "quick", {})
-    assert not (book / "data/results/made.csv").exists()
+    assert not (book / "data/results/01-good/made.csv").exists()
 
 
 def test_the_page_says_how_it_was_made(book):
@@ -181,9 +180,9 @@ def test_snakemake_keeps_the_last_good_page_and_goes_on(book, monkeypatch):
     assert project_root() == book
     notebook(book / "notebooks/02-broken.ipynb", "print('still good')")
     assert snakemake(["pages"], "quick", 2, "stage=pages") == 0
-    before = (book / "book/_executed/02-broken.ipynb").read_bytes()
-    (book / "book/_executed/01-good.ipynb").unlink()
+    before = (book / "data/results/02-broken/page.ipynb").read_bytes()
+    shutil.rmtree(book / "data/results/01-good")
     notebook(book / "notebooks/02-broken.ipynb", "1 / 0")
     assert snakemake(["pages"], "quick", 2, "stage=pages") != 0
-    assert (book / "book/_executed/02-broken.ipynb").read_bytes() == before
-    assert (book / "book/_executed/01-good.ipynb").exists()
+    assert (book / "data/results/02-broken/page.ipynb").read_bytes() == before
+    assert (book / "data/results/01-good/page.ipynb").exists()

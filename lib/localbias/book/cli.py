@@ -13,7 +13,7 @@ import typer
 
 import localbias
 from localbias.errors import LocalBiasError, NotebookFailed
-from localbias.files import project_root
+from localbias.files import book_results
 
 app = typer.Typer(
     help="Social bias in language models, measured across languages.",
@@ -32,7 +32,7 @@ class _Named(typer.core.TyperGroup):
     def invoke(self, ctx):
         try:
             return super().invoke(ctx)
-        except LocalBiasError as error:
+        except (LocalBiasError, OSError) as error:
             typer.secho(f"{type(error).__name__}: {error}", fg="red", err=True)
             raise SystemExit(1) from None
 
@@ -77,19 +77,21 @@ def _run_one(notebook: Path, profile: str, assignments: list[str], out: Path | N
     from localbias.book.execute import run_notebook
     from localbias.book.parameters import from_text
     from localbias.book.profiles import profile_parameters
-    from localbias.book.publish import publish
-    from localbias.book.site import single_page
+    from localbias.book.publish import check_free, publish
 
     if not quiet:
         logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     asked = from_text(notebook, assignments)
     own = bool(asked) or out is not None
     folder = (out or _folder(notebook, profile, asked)).resolve() if own else None
-    with run_notebook(notebook, profile_parameters(profile, notebook) | asked, progress=not quiet) as finished:
-        page = publish(finished, profile, asked, folder)
+    if out:
+        check_free(folder)
+    parameters = profile_parameters(profile, notebook) | asked
+    with run_notebook(notebook, parameters, folder, progress=not quiet) as finished:
+        publish(finished, profile, asked, site=own)
     if folder:
-        typer.echo(f"page:   {single_page(folder, page)}")
-        for table in sorted((folder / "data" / "results").glob("*.csv")):
+        typer.echo(f"page:   {folder / 'html' / 'book' / '_executed' / notebook.stem}.html")
+        for table in sorted(folder.glob("*.csv")):
             typer.echo(f"table:  {table}")
     else:
         typer.echo(f"{notebook.stem}: page and tables are in the book")
@@ -99,7 +101,7 @@ def _folder(notebook: Path, profile: str, asked: dict[str, Any]) -> Path:
     """A folder named by what was asked, so that another question never overwrites an answer."""
     key = json.dumps([profile, asked], sort_keys=True, ensure_ascii=False)
     digest = hashlib.sha256(key.encode()).hexdigest()[:8]
-    return project_root() / "data" / "results" / "runs" / f"{notebook.stem}-{digest}"
+    return book_results() / "runs" / f"{notebook.stem}-{digest}"
 
 
 @app.command()

@@ -1,17 +1,15 @@
 """Run one notebook: a draft first, and into the book only when it succeeded.
 
-papermill executes the template with typed parameters; its tables go to a draft folder of
-their own. Only a run that ended well is published (see :mod:`localbias.book.publish`): a failing
-one leaves the last good page and its tables as they were.
+papermill executes the template with typed parameters; its tables go to a draft folder beside the one
+that they will be published as. Only a run that ended well is published (see :mod:`localbias.book.publish`):
+a failing one leaves the last good page and its tables as they were.
 """
 
 from __future__ import annotations
 
 import logging
 import os
-import shutil
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,21 +23,24 @@ from papermill.exceptions import PapermillExecutionError
 
 from localbias.book.parameters import check_choices, declared, validated
 from localbias.errors import NotebookFailed
-from localbias.files import project_root
+from localbias.files import book_results, draft_folder
 
 
 @dataclass(frozen=True)
 class Run:
-    """A finished run: the executed notebook, its tables' folder, and what it was run with."""
+    """A finished run: the executed notebook, its tables' draft folder, what it was run with, and where it goes."""
 
     notebook: Path
     parameters: dict[str, Any]
     executed: nbformat.NotebookNode
     results: Path
+    folder: Path
 
 
 @contextmanager
-def run_notebook(notebook: Path, parameters: dict[str, Any], progress: bool = True) -> Iterator[Run]:
+def run_notebook(
+    notebook: Path, parameters: dict[str, Any], folder: Path | None = None, progress: bool = True
+) -> Iterator[Run]:
     """Execute a notebook; the draft folder lives as long as the block.
 
     Parameters
@@ -48,6 +49,8 @@ def run_notebook(notebook: Path, parameters: dict[str, Any], progress: bool = Tr
         The template.
     parameters : dict
         Values that differ from the template's own; checked before the kernel starts.
+    folder : Path, optional
+        What the run's folder will be; by default the page's place in the book.
 
     Raises
     ------
@@ -57,20 +60,11 @@ def run_notebook(notebook: Path, parameters: dict[str, Any], progress: bool = Tr
     asked = validated(notebook, parameters)
     effective = {name: p.default for name, p in declared(notebook).items()} | asked
     check_choices(notebook, effective)
-    draft = Path(tempfile.mkdtemp(prefix=f"{notebook.stem}-", dir=_drafts()))
-    try:
-        with _environment(LOCALBIAS_RESULTS=str(draft / "results"), LOCALBIAS_NOTEBOOK=notebook.stem):
-            _execute(notebook, draft / notebook.name, asked, progress)
-        (draft / "results").mkdir(exist_ok=True)
-        yield Run(notebook, effective, nbformat.read(draft / notebook.name, as_version=4), draft / "results")
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
-
-
-def _drafts() -> Path:
-    folder = project_root() / "_build" / "drafts"
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+    folder = folder or book_results() / notebook.stem
+    with draft_folder(folder) as draft:
+        with _environment(LOCALBIAS_RESULTS=str(draft), LOCALBIAS_NOTEBOOK=notebook.stem):
+            executed = _execute(notebook, asked, progress)
+        yield Run(notebook, effective, executed, draft, folder)
 
 
 @contextmanager
@@ -91,13 +85,13 @@ def _environment(**values: str) -> Iterator[None]:
             os.environ.pop(name, None) if old is None else os.environ.__setitem__(name, old)
 
 
-def _execute(notebook: Path, draft: Path, parameters: dict[str, Any], progress: bool) -> None:
+def _execute(notebook: Path, parameters: dict[str, Any], progress: bool) -> nbformat.NotebookNode:
     # Its reader does not know hints such as ``list[str] | str`` and calls such parameters unknown: ours has checked.
     logging.getLogger("papermill").setLevel(logging.ERROR)
     try:
-        papermill.execute_notebook(
+        return papermill.execute_notebook(
             str(notebook),
-            str(draft),
+            None,
             parameters,
             kernel_name="python3",
             cwd=str(notebook.parent),

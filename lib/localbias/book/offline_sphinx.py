@@ -16,7 +16,7 @@ the run beside the pages, folds code, and adds the directives through which pros
 from __future__ import annotations
 
 import json
-import os
+import re
 import shutil
 from pathlib import Path
 
@@ -57,9 +57,8 @@ class Finding(SphinxDirective):
     required_arguments = 1
 
     def run(self):
-        path = results_dir(self.env.app) / "findings" / f"{self.arguments[0]}.json"
-        self.env.note_dependency(str(path))
-        if not path.is_file():
+        path = self.env.app.localbias_files.get(f"findings/{self.arguments[0]}.json")
+        if path is None:
             return [_absent()]
         held = json.loads(path.read_text(encoding="utf-8"))
         text = held["sentence"]
@@ -140,9 +139,9 @@ def _table_figure(body: str, caption: str = "") -> str:
 # --- what is copied beside the pages ----------------------------------------------------------
 
 
-def results_dir(app) -> Path:
-    """The results of the run: ``LOCALBIAS_RESULTS``, or ``data/results`` of the book."""
-    return Path(os.environ.get("LOCALBIAS_RESULTS") or Path(app.srcdir, "data", "results"))
+def _find_results(app):
+    """The tables and findings of the book's whole pages, by name."""
+    app.localbias_files = files.published_files(Path(app.srcdir))
 
 
 def _write_vega_bundle(app, exception):
@@ -156,13 +155,16 @@ def _write_vega_bundle(app, exception):
 
 
 def _copy_results(app, exception):
-    """The tables of the run, so that a page's download links work; tables of an older run go."""
+    """The tables that the pages link to, and nothing else of the results."""
     if exception is not None or app.builder.format != "html":
         return
-    source, target = results_dir(app), Path(app.outdir, "results")
-    shutil.rmtree(target, ignore_errors=True)
-    if source.is_dir():
-        shutil.copytree(source, target, ignore=shutil.ignore_patterns(".*", "*.part"))
+    linked = set()
+    for written in Path(app.outdir).rglob("*.html"):
+        linked |= set(re.findall(r'href="(?:\.\./)+results/([^"/?#]+)"', written.read_text(encoding="utf-8")))
+    for name in sorted(linked & set(app.localbias_files)):
+        target = Path(app.outdir, "results", name)
+        target.parent.mkdir(exist_ok=True)
+        shutil.copyfile(app.localbias_files[name], target)
 
 
 def _fold_code(app, doctree):
@@ -193,6 +195,7 @@ def setup(app):
     app.add_directive("rule-levels", RuleLevels)
     app.add_css_file("localbias.css")
     app.add_js_file("localbias.js", loading_method="defer")
+    app.connect("builder-inited", _find_results)
     app.connect("doctree-read", _fold_code)
     app.connect("html-page-context", _without_thebe, priority=900)
     app.connect("build-finished", _write_vega_bundle)

@@ -1,8 +1,8 @@
 """What a page of the book shows besides its charts: banners, computed sentences, tables, word lists.
 
 Every function displays something in the running notebook; nothing here computes. Tables go to
-``LOCALBIAS_RESULTS`` (``data/results`` of the book by default) and the site offers them for
-download.
+``LOCALBIAS_RESULTS``, the draft of a run, and the site offers them for download. At the keyboard they go to
+``data/results/interactive``, which no page of the book reads.
 
 A *book run* is one with ``LOCALBIAS_RESULTS`` set. In it, a table's name belongs to one table; at
 the keyboard a cell may be run again with other parameters.
@@ -420,4 +420,4 @@ def _claim(name: str, df: pd.DataFrame) -> None:
 
 def _link_base() -> str:
     """From a page of the built site to its results; at the keyboard, from ``notebooks/``."""
-    return "../../results/" if os.environ.get("LOCALBIAS_RESULTS") else "../data/results/"
+    return "../../results/" if os.environ.get("LOCALBIAS_RESULTS") else "../data/results/interactive/"

@@ -6,7 +6,6 @@ needs to rerun the page is added to its foot and to a manifest.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shlex
 from pathlib import Path
@@ -17,7 +16,9 @@ import nbformat
 import localbias
 from localbias.book.execute import Run
 from localbias.book.page import code
-from localbias.files import project_root, replacing
+from localbias.book.site import single_page
+from localbias.errors import LocalBiasError
+from localbias.files import MANIFEST, PAGE, book_lock, book_results, make_current, project_root, seal
 
 
 def clean(run: Run, command: str) -> nbformat.NotebookNode:
@@ -81,8 +82,8 @@ def command_for(notebook: str, profile: str | None, asked: dict[str, Any]) -> st
     return shlex.join(parts)
 
 
-def publish(run: Run, profile: str | None, asked: dict[str, Any], folder: Path | None = None) -> Path:
-    """Put a finished run's tables and page in place; the page comes last.
+def publish(run: Run, profile: str | None, asked: dict[str, Any], site: bool = False) -> Path:
+    """Make a finished run the current one: its tables, its page and their manifest take their place at once.
 
     Parameters
     ----------
@@ -90,42 +91,56 @@ def publish(run: Run, profile: str | None, asked: dict[str, Any], folder: Path |
         A finished run.
     profile, asked
         What it was run with, for the manifest and the foot of the page.
-    folder : Path, optional
-        Another book than this one: a folder that gets ``book/_executed`` and ``data/results``.
+    site : bool
+        Put a small site of this one page into the folder's ``html``.
 
     Returns
     -------
     Path
-        The page, ``book/_executed/<notebook>.ipynb``.
+        The page in its place, ``<folder>/page.ipynb``.
     """
-    root = folder or project_root()
-    results = root / "data" / "results"
-    stem = run.notebook.stem
-    tables = sorted(path.relative_to(run.results) for path in run.results.rglob("*") if path.is_file())
-    manifest = results / "manifests" / f"{stem}.json"
-    for stale in set(_listed(manifest)) - {str(t) for t in tables}:
-        (results / stale).unlink(missing_ok=True)
-    hashes = {}
-    for table in tables:
-        content = (run.results / table).read_bytes()
-        hashes[str(table)] = hashlib.sha256(content).hexdigest()
-        with replacing(results / table) as draft:
-            draft.write_bytes(content)
-    record = {
-        "notebook": stem,
-        "profile": profile,
-        "parameters": run.parameters,
-        "version": localbias.__version__,
-        "command": command_for(stem, profile, asked),
-        "tables": hashes,
-    }
-    with replacing(manifest) as draft:
-        draft.write_text(json.dumps(record, ensure_ascii=False, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    page = root / "book" / "_executed" / f"{stem}.ipynb"
-    with replacing(page) as draft:
-        draft.write_text(nbformat.writes(clean(run, record["command"])) + "\n", encoding="utf-8")
-    return page
+    stem, command = run.notebook.stem, command_for(run.notebook.stem, profile, asked)
+    (run.results / PAGE).write_text(nbformat.writes(clean(run, command)) + "\n", encoding="utf-8")
+    seal(
+        run.results,
+        notebook=stem,
+        profile=profile,
+        parameters=run.parameters,
+        version=localbias.__version__,
+        command=command,
+    )
+    if site:
+        single_page(stem, run.results)
+    with book_lock():
+        make_current(run.results, run.folder)
+    return run.folder / PAGE
 
 
-def _listed(manifest: Path) -> list[str]:
-    return list(json.loads(manifest.read_text(encoding="utf-8"))["tables"]) if manifest.exists() else []
+def check_free(folder: Path) -> None:
+    """Refuse a folder for a run that holds anything else than an older run, or belongs to the book.
+
+    Raises
+    ------
+    LocalBiasError
+    """
+    root = project_root()
+    made = [root / "book", root / "_build", book_results()]
+    own = any(folder.is_relative_to(place) for place in made) and not folder.is_relative_to(book_results() / "runs")
+    held = {p.name for p in folder.iterdir() if not p.name.startswith(".")} if folder.is_dir() else set()
+    if own or (folder.exists() and not folder.is_dir()) or held - _of_a_run(folder):
+        raise LocalBiasError(
+            "a run does not write here: its folder is replaced as a whole",
+            expected="a new or empty folder, or one that an earlier run made, outside the book's own",
+            got=", ".join(sorted(held)[:5]) or "a file or a folder of the book",
+            where=str(folder),
+            todo="name another folder after --out",
+        )
+
+
+def _of_a_run(folder: Path) -> set[str]:
+    """What a run wrote into a folder, by its manifest; nothing when it has none that can be read."""
+    try:
+        record = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        return {MANIFEST, "html", *(name.split("/")[0] for name in record["files"])} if record["notebook"] else set()
+    except (OSError, ValueError, TypeError, KeyError):
+        return set()

@@ -6,11 +6,22 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import yaml
 
 from localbias.errors import LocalBiasError
-from localbias.files import project_root, replacing
+from localbias.files import (
+    MANIFEST,
+    PAGE,
+    book_lock,
+    book_results,
+    draft_folder,
+    make_current,
+    project_root,
+    published,
+    replacing,
+)
 
 _MISSING = """# {title}
 
@@ -29,24 +40,64 @@ def _chapters(node) -> list[str]:
     return found + [name for key in ("parts", "chapters", "sections") for name in _chapters(node.get(key, []))]
 
 
-def stand_ins(root: Path) -> list[str]:
-    """Put a page that says so where a notebook's page has never been computed; the stems of these."""
-    absent = []
-    for name in _chapters(yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))):
-        if not name.startswith("book/_executed/"):
-            continue
-        page, note = root / f"{name}.ipynb", root / f"{name}.md"
-        if page.exists():
-            note.unlink(missing_ok=True)
-            continue
-        absent.append(page.stem)
-        with replacing(note) as draft:
-            draft.write_text(_MISSING.format(title=page.stem[3:].replace("-", " ").capitalize(), stem=page.stem))
-    return absent
+def refresh(root: Path) -> list[str]:
+    """Make the documents of ``book/_executed`` from the published pages; call it under the book's lock.
+
+    A page that no run has made, or whose files are not those of its manifest, becomes a note that says so.
+
+    Returns
+    -------
+    list of str
+        What was mended or left out, and why.
+    """
+    whole, damaged = published(root)
+    told = [f"{stem} is left out: {problem}" for stem, problem in damaged.items()]
+    named = [root / name for name in _chapters(yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8")))]
+    made = {stem: (book_results(root) / stem / MANIFEST).stat().st_mtime for stem in whole}
+    wanted = {}
+    for page in (p for p in named if p.parent == root / "book" / "_executed"):
+        if page.name in whole:
+            wanted[page.with_suffix(".ipynb")] = whole[page.name][PAGE].read_bytes()
+        else:
+            title = page.name[3:].replace("-", " ").capitalize()
+            wanted[page.with_suffix(".md")] = _MISSING.format(title=title, stem=page.name).encode()
+    for old in set((root / "book" / "_executed").glob("[0-9][0-9]-*.*")) - set(wanted):
+        old.unlink()
+    for document, content in wanted.items():
+        if not document.exists() or document.read_bytes() != content:
+            if document.exists() and document.stat().st_mtime >= made.get(document.stem, float("inf")):
+                told.append(f"{document.relative_to(root)} was changed after its run; it is the run's page again")
+            with replacing(document) as draft:
+                draft.write_bytes(content)
+    return told
 
 
-def build_site(root: Path | None = None, strict: bool = True, everything: bool = True) -> Path:
+_LEASH = """
+import os, signal, subprocess, sys, threading
+def follow():
+    sys.stdin.buffer.read()
+    os.killpg(0, signal.SIGKILL)
+threading.Thread(target=follow, daemon=True).start()
+status = subprocess.call(sys.argv[1:], stdin=subprocess.DEVNULL)
+os._exit(status if status >= 0 else 128 - status)
+"""
+
+
+def leashed(command: list[str], **options: Any) -> int:
+    """Run a command that ends, with all that it has started, when this process ends, however it does; its status."""
+    start = [sys.executable, "-c", _LEASH, *command]
+    with subprocess.Popen(start, stdin=subprocess.PIPE, start_new_session=True, **options) as child:
+        try:
+            return child.wait()
+        finally:
+            child.stdin.close()  # the leash: the system closes it when this process is killed
+
+
+def build_site(root: Path | None = None, strict: bool = True) -> Path:
     """Build the site of a book folder with Jupyter Book; the path of its start page.
+
+    It is built from nothing in a folder of its own, which takes the old one's place when it is whole. Runs
+    that end meanwhile publish afterwards, and a second build waits.
 
     Parameters
     ----------
@@ -54,8 +105,6 @@ def build_site(root: Path | None = None, strict: bool = True, everything: bool =
         A folder with ``_config.yml`` and ``_toc.yml``; this project by default.
     strict : bool
         Treat every warning, broken cross-reference included, as an error (``-W -n``).
-    everything : bool
-        Build all pages anew (a changed style sheet reaches every page).
 
     Raises
     ------
@@ -63,33 +112,41 @@ def build_site(root: Path | None = None, strict: bool = True, everything: bool =
         With Jupyter Book's own last words, when the build fails.
     """
     root = root or project_root()
-    stand_ins(root)
-    flags = ["-W", "-n", "--keep-going"] if strict else []
+    html = root / "_build" / "html"
+    with book_lock(root), draft_folder(html) as draft:
+        for line in refresh(root):
+            print(line, file=sys.stderr)
+        _jupyter_book(root, draft, ["-W", "-n", "--keep-going"] if strict else [])
+        make_current(draft / "_build" / "html", html)
+    return html / "index.html"
+
+
+def _jupyter_book(root: Path, folder: Path, flags: list[str]) -> None:
     start = "from jupyter_book.cli.main import main; main()"
-    command = [sys.executable, "-c", start, "build", str(root), *flags, *(["--all"] if everything else [])]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=root)
+    command = [sys.executable, "-c", start, "build", str(root), "--path-output", str(folder), *flags]
     log = root / "_build" / "site.log"
-    log.parent.mkdir(exist_ok=True)
-    log.write_text(done.stdout + done.stderr, encoding="utf-8")
-    page = root / "_build" / "html" / "index.html"
-    if done.returncode or not page.exists():
-        told = [line for line in (done.stdout + done.stderr).splitlines() if "WARNING" in line or "ERROR" in line]
+    with open(log, "w", encoding="utf-8") as told:
+        status = leashed(command, cwd=root, stdout=told, stderr=subprocess.STDOUT)
+    if status or not (folder / "_build" / "html" / "index.html").exists():
+        lines = log.read_text(encoding="utf-8").splitlines()
         raise LocalBiasError(
             "the site was not built",
             where=str(log),
-            got="\n    ".join(told[-12:] or (done.stdout + done.stderr).splitlines()[-12:]),
+            got="\n    ".join([x for x in lines if "WARNING" in x or "ERROR" in x][-12:] or lines[-12:]),
             todo="mend the page that is named and build again",
         )
-    return page
 
 
-def single_page(folder: Path, page: Path) -> Path:
-    """Build a folder that holds one published page into a small site of its own; its start page."""
-    root = project_root()
-    shutil.copytree(root / "book" / "_static", folder / "book" / "_static", dirs_exist_ok=True)
-    for name in ("_config.yml", "book/references.bib"):
-        shutil.copy2(root / name, folder / name)
-    document = page.relative_to(folder).with_suffix("").as_posix()
-    (folder / "_toc.yml").write_text(f"format: jb-book\nroot: {document}\n")
-    build_site(folder, strict=False)
-    return folder / "_build" / "html" / f"{document}.html"
+def single_page(stem: str, folder: Path) -> None:
+    """Build a run's folder into a small site of one page, the folder's ``html``."""
+    project = project_root()
+    with draft_folder(folder / "html") as root:
+        shutil.copytree(project / "book" / "_static", root / "book" / "_static")
+        for name in ("_config.yml", "book/references.bib", f"notebooks/{stem}.ipynb"):
+            (root / name).parent.mkdir(exist_ok=True)
+            shutil.copy2(project / name, root / name)
+        book_results(root).mkdir(parents=True)
+        (book_results(root) / stem).symlink_to(folder)
+        (root / "_toc.yml").write_text(f"format: jb-book\nroot: book/_executed/{stem}\n")
+        build_site(root, strict=False)
+        make_current(root / "_build" / "html", folder / "html")

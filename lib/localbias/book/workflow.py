@@ -1,20 +1,23 @@
-"""The whole book through Snakemake: rerun what changed, go on past a failed page, then build the site."""
+"""The whole book through Snakemake: rerun what changed or is not whole, go on past a failed page, build the site."""
 
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
+from filelock import FileLock
+
 from localbias.book.profiles import notebooks, profile_parameters
+from localbias.book.site import leashed, refresh
 from localbias.errors import NotebookFailed
-from localbias.files import project_root
+from localbias.files import book_lock, book_results, project_root, published
 
 
 def snakemake(targets: list[str], profile: str, cores: int, *more: str) -> int:
     """Run Snakemake on the book's rules; its exit status (0: everything asked for is up to date)."""
     root = project_root()
+    _forget_what_is_not_whole(root)
     command = [
         sys.executable,
         "-m",
@@ -39,7 +42,7 @@ def snakemake(targets: list[str], profile: str, cores: int, *more: str) -> int:
     ]
     # Notebooks run side by side: each takes a share of the cores, not all of them.
     share = {"OMP_NUM_THREADS": str(max(1, cores // 2))} | os.environ
-    return subprocess.run(command, cwd=root, env=share | {"LOCALBIAS_ROOT": str(root)}).returncode
+    return leashed(command, cwd=root, env=share | {"LOCALBIAS_ROOT": str(root)})
 
 
 def build_book(profile: str = "quick", cores: int | None = None) -> Path:
@@ -56,8 +59,11 @@ def build_book(profile: str = "quick", cores: int | None = None) -> Path:
     for notebook in notebooks().values():
         profile_parameters(profile, notebook)
     cores = cores or os.cpu_count() or 1
-    statuses = [snakemake([target], profile, cores, f"stage={target}") for target in ("pages", "ledger", "site")]
-    index = project_root() / "_build" / "html" / "index.html"
+    root = project_root()
+    (root / "_build").mkdir(exist_ok=True)
+    with FileLock(root / "_build" / ".build.lock"):  # a second build waits, then finds everything done
+        statuses = [snakemake([target], profile, cores, f"stage={target}") for target in ("pages", "ledger", "site")]
+    index = root / "_build" / "html" / "index.html"
     if any(statuses):
         built = f"; the rest is built: {index}" if index.exists() and not statuses[2] else ""
         raise NotebookFailed(
@@ -66,3 +72,15 @@ def build_book(profile: str = "quick", cores: int | None = None) -> Path:
             todo="mend it and run the same command again: what is done is not run again",
         )
     return index
+
+
+def _forget_what_is_not_whole(root: Path) -> None:
+    """Name what is damaged, mend what can be; the rest loses the mark by which Snakemake knows that it is made."""
+    with book_lock(root):
+        whole, damaged = published(root)
+        for line in refresh(root) if (root / "_toc.yml").exists() else damaged.values():
+            print(line, file=sys.stderr)
+    for stem in set(notebooks()) - set(whole):
+        (book_results(root) / f".{stem}.made").unlink(missing_ok=True)
+    if not (root / "_build" / "html" / "index.html").exists():
+        (root / "_build" / ".html.made").unlink(missing_ok=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import os
+from collections.abc import Collection
 from functools import lru_cache
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pandas as pd
 
 from localbias import sources
 from localbias.audit import results as integrity
-from localbias.files import project_root, results_dir
+from localbias.files import book_lock, published_files, results_dir
 from localbias.ledger.settings import Settings
 from localbias.measures.adjust import adjust, paper_rule
 from localbias.registry import DIMENSION_TESTS, INDIA_TESTS, MODELS, TESTS, WEATHUB_24
@@ -129,19 +130,16 @@ def prompt_counts() -> pd.DataFrame:
 # --- our own run ------------------------------------------------------------------------------
 
 
-def result_folders() -> list[Path]:
-    """Where our tables may lie: the running notebook's draft, then the book's results."""
-    return list(dict.fromkeys([results_dir(), project_root() / "data" / "results"]))
-
-
-def result_tables(folders: Sequence[Path] | None = None) -> dict[str, pd.DataFrame]:
-    """Every table that the book's pages have written, by file name; by default those of :func:`result_folders`."""
-    found = {}
-    for folder in result_folders() if folders is None else folders:
-        for file in sorted(folder.glob("*.parquet")):
-            if file.stem not in found:
-                found[file.stem] = pd.read_parquet(file)
-    return found
+def result_tables(folder: Path | None = None) -> dict[str, pd.DataFrame]:
+    """Tables by file name: those of a folder; by default a running page's own, and what whole pages have published."""
+    if folder is not None:
+        return {file.stem: pd.read_parquet(file) for file in sorted(folder.glob("*.parquet"))}
+    own = result_tables(results_dir()) if os.environ.get("LOCALBIAS_RESULTS") else {}
+    with book_lock():
+        files = {name.removesuffix(".parquet"): path for name, path in sorted(published_files().items())}
+        return own | {
+            name: pd.read_parquet(path) for name, path in files.items() if path.suffix == ".parquet" and name not in own
+        }
 
 
 def ours(settings: Settings, tables: dict[str, pd.DataFrame] | None = None) -> dict[str, pd.DataFrame]:

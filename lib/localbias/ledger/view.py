@@ -172,7 +172,7 @@ def show_claims(number: str, **choices) -> None:
     **choices
         Fields of :class:`~localbias.ledger.settings.Settings`.
     """
-    ledger = build(pages=[number], run=result_tables([results_dir()]), **choices)
+    ledger = build(pages=[number], run=result_tables(results_dir()), **choices)
     counts = "; ".join(f"{v}: {n}" for v, n in ledger.counts.items() if n)
     lead = (
         f"The papers make {len(ledger.table)} claims about what this page shows ({counts}). Each opens to its "
