@@ -18,6 +18,8 @@ def forbidden(event: str, arguments: tuple) -> str:
         for argument in arguments[:2]:
             if isinstance(argument, (str, bytes, os.PathLike)):
                 path = os.fsdecode(argument)
+                if not path.startswith(os.sep) and _in_an_open_folder(event, arguments):
+                    continue
                 path = path if path.startswith(os.sep) else os.path.abspath(path)
                 if path.startswith(places) and any(path == p or path.startswith(p + os.sep) for p in places):
                     return path
@@ -27,6 +29,11 @@ def forbidden(event: str, arguments: tuple) -> str:
         if host and not os.fsdecode(host).startswith(LOCAL):
             return f"the network ({os.fsdecode(host)})"
     return ""
+
+
+def _in_an_open_folder(event: str, arguments: tuple) -> bool:
+    """Whether a relative name may be one in a folder that is open (``dir_fd``, as rmtree does), not in this one."""
+    return arguments[1] is None if event == "open" else any(isinstance(a, int) and a >= 0 for a in arguments[1:])
 
 
 def watch(event: str, arguments: tuple) -> None:
