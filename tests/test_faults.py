@@ -1,4 +1,4 @@
-"""Nothing lost and nothing stale: kills, full disks, damaged files, two at once. The last good page stays or the new one comes.
+"""Nothing lost, nothing stale: kills, full disks, damaged files, two at once. The old page stays or the new one comes.
 
 Made notebooks of two cells go through the real command line, Snakemake, papermill and Jupyter Book. What is right is
 known beforehand: a run of `n` writes the table `n = 0 … n-1` and a page that says "n rows".
