@@ -218,7 +218,7 @@ def book_lock(root: Path | None = None) -> Iterator[None]:
 def seal(folder: Path, **record: object) -> None:
     """Write the manifest of a run's folder: ``record``, and the sha256 of every file that is in it."""
     held = {}
-    for path in sorted(p for p in folder.rglob("*") if p.is_file()):
+    for path in sorted(p for p in folder.rglob("*") if p.is_file() and p != folder / MANIFEST):
         with open(path, "rb") as file:
             held[path.relative_to(folder).as_posix()] = hashlib.file_digest(file, "sha256").hexdigest()
             os.fsync(file.fileno())

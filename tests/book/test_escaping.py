@@ -11,6 +11,7 @@ from bs4 import BeautifulSoup
 from test_site_browser import Visit, browser  # noqa: F401 (a fixture)
 
 import site_sample
+from localbias import files
 from localbias.book import charts, page, publish
 from localbias.book.execute import Run
 from localbias.book.site import build_site
@@ -81,11 +82,12 @@ def hostile_site(tmp_path_factory):
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr(page, "_written", {})
         site_sample.write_book(root, monkeypatch, _everything)
-    path = root / "book/_executed" / f"{site_sample.PAGE}.ipynb"
+    folder, notebook = files.book_results(root) / site_sample.PAGE, root / "notebooks" / f"{site_sample.PAGE}.ipynb"
     asked = {"model": hostile("parameter"), "languages": [hostile("parameters")]}
-    run = Run(path, asked, nbformat.read(path, as_version=4), root)
-    command = publish.command_for(path.stem, "quick", asked)
-    nbformat.write(publish.clean(run, command), path)
+    run = Run(notebook, asked, nbformat.read(folder / files.PAGE, as_version=4), folder, folder)
+    command = publish.command_for(notebook.stem, "quick", asked)
+    nbformat.write(publish.clean(run, command), folder / files.PAGE)
+    files.seal(folder, notebook=notebook.stem)
     build_site(root)
     return root / "_build" / "html"
 
