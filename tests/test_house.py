@@ -32,7 +32,7 @@ def test_conda_and_pip_name_the_same_versions():
     models = [line for line in (ROOT / "models.txt").read_text().splitlines() if not line.startswith("#")]
     assert sorted(p for p in pip if p != "--editable .") == sorted(PINS)
     assert f"python {PROJECT['requires-python']}".replace(" ", "") in [str(e).replace(" ", "") for e in conda]
-    assert models and all(re.fullmatch(r"[a-z0-9-]+==[\d.]+", m) for m in models)
+    assert models and all(re.fullmatch(r"[a-z0-9-]+==[\d.]+( --hash=sha256:[0-9a-f]{64})+", m) for m in models)
 
 
 def test_constraints_hold_every_pin():

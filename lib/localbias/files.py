@@ -182,8 +182,34 @@ def write_table(table: pd.DataFrame, stem: str | os.PathLike) -> tuple[Path, Pat
     with replacing(parquet) as draft:
         table.to_parquet(draft, index=False)
     with replacing(csv) as draft:
-        table.to_csv(draft, index=False, encoding="utf-8", lineterminator="\n")
+        write_csv(table, draft)
     return parquet, csv
+
+
+_NUMBER = re.compile(r"[-+]?[\d.,]+(?:[eE][-+]?\d+)?\s?%?|-+")
+
+
+def write_csv(table: pd.DataFrame, path: str | os.PathLike) -> None:
+    """Write a table as CSV (UTF-8, full precision) in which no cell is a formula: every CSV goes through here."""
+    harmless = table.rename(columns=as_text)
+    for position, dtype in enumerate(harmless.dtypes):
+        if not pd.api.types.is_numeric_dtype(dtype):
+            harmless.isetitem(position, harmless.iloc[:, position].map(as_text))
+    harmless.to_csv(path, index=False, encoding="utf-8", lineterminator="\n")
+
+
+def as_text(cell: object) -> object:
+    """A cell that a spreadsheet shows and does not run: an apostrophe before a text that begins as formulas do.
+
+    Carriage returns become line feeds: unquoted, they would begin a row.
+
+    >>> as_text("=1+1"), as_text("-2+cmd|x"), as_text("-0.5"), as_text("+5 %"), as_text("rose"), as_text(-1)
+    ("'=1+1", "'-2+cmd|x", '-0.5', '+5 %', 'rose', -1)
+    """
+    if not isinstance(cell, str) or not cell:
+        return cell
+    cell = cell.replace("\r\n", "\n").replace("\r", "\n")
+    return f"'{cell}" if cell[0] in "=+-@\t\n＝＋－＠" and not _NUMBER.fullmatch(cell) else cell
 
 
 # --- the folders of runs ----------------------------------------------------------------------

@@ -191,3 +191,26 @@ def test_nothing_runs_in_a_browser_and_live_charts_stay_text(hostile_site, brows
                 mark.dispatch_event("mousemove")
             assert live(BeautifulSoup(opened.content(), "html.parser")) == []
             assert opened.evaluate("window.called") == [] and visit.asked == [] and visit.complaints == []
+
+
+CELLS = ["=1+1", "+1+1", "@SUM(A1)", "-2+3+cmd|' /C calc'!A0", "\t=1", "\r=1", "＝1", '=HYPERLINK("https://lbx","lbx")']
+
+
+def test_no_cell_of_a_csv_is_a_formula_and_numbers_stay(tmp_path):
+    """Read back by pandas: texts that begin as formulas do have an apostrophe before them, all else is as it was."""
+    fine = ["rose", "-0.5", "+5 %", "-", "1e-05", "'=1", "a=b", "x\n=1", ""]
+    table = pd.DataFrame({"=word": [*CELLS, *fine], "d": -0.5, "kind": pd.Categorical([*CELLS, *fine])})
+    parquet, csv = files.write_table(table, tmp_path / "t")
+    read = pd.read_csv(csv, dtype=str, keep_default_na=False)
+    expected = [f"'{cell}".replace("\r", "\n") for cell in CELLS] + fine
+    assert read.columns.tolist() == ["'=word", "d", "kind"] and set(read.d) == {"-0.5"}
+    assert read["'=word"].tolist() == read.kind.tolist() == expected
+    assert pd.read_parquet(parquet)["=word"].tolist() == [*CELLS, *fine]
+
+
+def test_every_csv_goes_through_the_one_writer():
+    """Elsewhere only lists that are read back as words: a list without doubted words, the starter's own."""
+    library = site_sample.PROJECT / "lib/localbias"
+    wanted = r"\.to_csv\((?!index=False\)\.encode)|csv\.writer|DictWriter"
+    writers = {p.relative_to(library).as_posix() for p in library.rglob("*.py") if re.search(wanted, p.read_text())}
+    assert writers <= {"files.py", "studies/data_page.py"}

@@ -178,6 +178,8 @@ def test_snakemake_keeps_the_last_good_page_and_goes_on(book, monkeypatch):
     shutil.copy(project / "data/sources.yml", book / "data")
     monkeypatch.setenv("LOCALBIAS_OFFLINE", "1")
     assert project_root() == book
+    (book / "data/lexicons").mkdir()
+    (book / "data/lexicons/my{list}.csv").write_text("no wildcard\n")
     notebook(book / "notebooks/02-broken.ipynb", "print('still good')")
     assert snakemake(["pages"], "quick", 2, "stage=pages") == 0
     before = (book / "data/results/02-broken/page.ipynb").read_bytes()

@@ -10,7 +10,7 @@ import pandas as pd
 
 from localbias.audit import results as integrity
 from localbias.errors import BadTable, unknown
-from localbias.files import project_root, replacing
+from localbias.files import project_root, replacing, write_csv
 from localbias.ledger import tables as t
 from localbias.ledger.claim import PAGES, Claim, claims
 from localbias.ledger.counts import cannot_tell
@@ -348,7 +348,7 @@ def write_reference() -> str:
         )
     file = project_root() / REFERENCE
     with replacing(file) as draft:
-        ledger.table[list(PUBLISHED)].round(6).to_csv(draft, index=False, lineterminator="\n")
+        write_csv(ledger.table[list(PUBLISHED)].round(6), draft)
     _reference.cache_clear()
     return str(file)
 

@@ -26,7 +26,7 @@ import pandas as pd
 import torch
 
 from localbias.errors import BadTable, SourceUnavailable
-from localbias.files import project_root, replacing
+from localbias.files import project_root, replacing, write_csv
 from localbias.models.answer_store import AnswerStore
 from localbias.models.answers import answer_probabilities, prompts_hash
 from localbias.prompts.generation import generate_prompts
@@ -111,7 +111,7 @@ def write(probabilities: pd.DataFrame, about: dict, out: Path) -> Path:
     chance = pd.concat([largest_by_chance(probabilities, c, **settings) for c in CONDITIONS])
     for name, table in (("scores", scores), ("profile", profiles), ("chance", chance)):
         with replacing(stem.with_name(f"{stem.name}-{name}.csv")) as draft:
-            table.round(6).to_csv(draft, index=False, lineterminator="\n")
+            write_csv(table.round(6), draft)
     kept = probabilities[["prompt_id", *P]].sort_values("prompt_id").astype({p: "float16" for p in P})
     with replacing(stem.with_name(stem.name + "-probabilities.parquet")) as draft:
         kept.to_parquet(draft, index=False, compression="zstd")
