@@ -20,9 +20,11 @@ import pytest
 
 import isolation
 from localbias import files
+from localbias.book import publish as publishing
 from localbias.book.execute import run_notebook
 from localbias.book.publish import publish
-from localbias.book.site import build_site
+from localbias.book.site import build_site, refresh
+from localbias.errors import BadTable, LocalBiasError, WrongHash
 
 PROJECT = isolation.PROJECT
 STEM, OTHER = "01-made", "02-other"
@@ -84,8 +86,8 @@ def rows_of(folder: Path) -> int:
     assert len(pd.read_csv(folder / "first.csv")) == len(pd.read_parquet(folder / "first.parquet")) == n
     assert json.loads((folder / "findings/first.json").read_text())["sentence"] == f"{n} rows"
     assert f"{n} rows" in held[files.PAGE].read_text()
-    for name, digest in json.loads((folder / files.MANIFEST).read_text())["files"].items():
-        assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
+    for name, stated in json.loads((folder / files.MANIFEST).read_text())["files"].items():
+        assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == stated
     return n
 
 
@@ -312,3 +314,196 @@ def test_runs_at_once_never_mix(book, run_quickly, processes):
         time.sleep(0.005)
     assert len(seen) > 1 and seen <= set(range(1, 2 + processes))
     assert parts(book) == []
+
+
+# --- damage -------------------------------------------------------------------------------------
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[:-20])
+
+
+def flip(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+DAMAGES = [
+    (name, harm)
+    for name in ("page.ipynb", "first.csv", "first.parquet", "findings/first.json", "manifest.json")
+    for harm in (cut, flip, Path.unlink)
+]
+
+
+@pytest.mark.parametrize(("name", "harm"), DAMAGES, ids=[f"{n} {h.__name__}" for n, h in DAMAGES])
+def test_what_is_damaged_is_named_and_not_read(book, run_quickly, name, harm):
+    from localbias.ledger.tables import result_tables
+
+    run_quickly(3)
+    assert result_tables()["first"].n.tolist() == [0, 1, 2]
+    harm(book / "data/results" / STEM / name)
+    with pytest.raises((WrongHash, BadTable)) as caught:
+        files.sealed(book / "data/results" / STEM)
+    told = str(caught.value)
+    assert (name in told or name == "manifest.json") and STEM in told and f"localbias run {STEM}" in told
+    assert files.published_files() == {} and result_tables() == {}
+    (line,) = refresh(book)
+    assert line == f"{STEM} is left out: {told}"
+    assert "This page was not computed" in (book / f"book/_executed/{STEM}.md").read_text()
+    run_quickly(3)  # whatever lies there
+    assert rows_of(book / "data/results" / STEM) == 3
+
+
+@pytest.mark.parametrize("share", range(0, 100, 4))
+def test_a_manifest_cut_anywhere_does_not_stop_a_run(book, run_quickly, share):
+    run_quickly(3)
+    manifest = book / "data/results" / STEM / files.MANIFEST
+    manifest.write_bytes(manifest.read_bytes()[: manifest.stat().st_size * share // 100])
+    assert files.published()[0] == {} and list(files.published()[1]) == [STEM]
+    run_quickly(5)
+    assert rows_of(manifest.parent) == 5
+
+
+def test_a_manifest_names_nothing_outside_its_folder(book, run_quickly):
+    """It is neither deleted nor read nor published, whether the manifest knows its hash or not."""
+    run_quickly(3)
+    victim = book / "victim.txt"
+    victim.write_text("precious")
+    manifest = book / "data/results" / STEM / files.MANIFEST
+    record = json.loads(manifest.read_text())
+    for name in ("../../../victim.txt", str(victim), f"../{STEM}/../../../victim.txt"):
+        forged = {k: v for k, v in record.items() if k != "sha256"}
+        forged["files"] = record["files"] | {name: hashlib.sha256(b"precious").hexdigest()}
+        manifest.write_text(json.dumps(forged | {"sha256": files.digest(forged)}))
+        with pytest.raises(WrongHash, match="no such file"):
+            files.sealed(manifest.parent)
+        assert files.published_files() == {}
+        run_quickly(3)
+        assert victim.read_text() == "precious" and rows_of(manifest.parent) == 3
+
+
+@pytest.mark.parametrize("text", ["[]", "7", '{"files": []}', '{"files": {}}', '{"files": {"page.ipynb": 3}}', "\x00"])
+def test_a_manifest_of_another_form_is_named(book, run_quickly, text):
+    run_quickly(3)
+    manifest = book / "data/results" / STEM / files.MANIFEST
+    manifest.write_text(text)
+    with pytest.raises((WrongHash, BadTable), match=STEM):
+        files.sealed(manifest.parent)
+    if text.startswith("{"):
+        record = json.loads(text)
+        manifest.write_text(json.dumps(record | {"sha256": files.digest(record)}))
+        with pytest.raises((WrongHash, BadTable), match=STEM):
+            files.sealed(manifest.parent)
+
+
+def test_stray_files_are_neither_read_nor_published(book, run_quickly):
+    from localbias.ledger.tables import result_tables
+
+    run_quickly(3)
+    results = book / "data/results"
+    for name in (f"{STEM}/note.parquet", "first.parquet", "runs/mine/first.parquet", "interactive/first.parquet"):
+        (results / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(results / STEM / "first.parquet", results / name)
+    assert sorted(files.published_files()) == ["findings/first.json", "first.csv", "first.parquet"]
+    assert list(result_tables()) == ["first"]
+    shutil.copytree(results / STEM, results / "03-gone")  # a notebook that the book no longer has
+    assert list(files.published()[0]) == [STEM]
+
+
+def test_a_changed_copy_of_a_page_is_named_and_mended(book, run_quickly):
+    run_quickly(3)
+    assert refresh(book) == []
+    copy = book / f"book/_executed/{STEM}.ipynb"
+    whole = copy.read_bytes()
+    cut(copy)
+    (line,) = refresh(book)
+    assert f"book/_executed/{STEM}.ipynb was changed" in line and copy.read_bytes() == whole
+    os.utime(copy, (0, 0))
+    run_quickly(5)  # a newer run is no damage
+    assert refresh(book) == [] and "5 rows" in copy.read_text()
+
+
+# --- no room ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=["a full disk", "a limit of a file's size"])
+def no_room(request, tmp_path):
+    """A folder on a disk of 192 KB (where root can mount one), or a process that may write no file beyond 1 KB."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    if request.param == "a full disk":
+        mount = ["mount", "-t", "tmpfs", "-o", "size=192k", "tmpfs", str(folder)]
+        if os.geteuid() or subprocess.run(mount, capture_output=True).returncode:
+            pytest.skip("mounting a small disk needs root")
+        yield folder, lambda: (folder / "ballast").write_bytes(bytes(40 * 4096 - 1))
+        subprocess.run(["umount", str(folder)], check=True)
+    else:
+        import resource
+
+        yield folder, lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024))
+
+
+def test_without_room_the_old_page_stays_and_the_error_has_a_name(book, run_quickly, no_room, capfd):
+    folder, fill = no_room
+    results = folder / "results"
+    results.mkdir()
+    (book / "data").mkdir(exist_ok=True)
+    (book / "data/results").symlink_to(results)
+    run_quickly(3)
+    before = contents(results)
+
+    def run():
+        fill()
+        run_quickly(20_000)
+
+    assert in_a_child(run) == 1
+    told = capfd.readouterr().err
+    assert "No space left" in told or "File too large" in told
+    assert contents(results) == before and parts(results) == [] and rows_of(results / STEM) == 3
+    (folder / "ballast").unlink(missing_ok=True)
+    run_quickly(5)
+    assert rows_of(results / STEM) == 5
+
+
+# --- folders that are not ours -------------------------------------------------------------------
+
+
+def test_a_run_does_not_write_over_what_is_not_a_runs(book, run_quickly, tmp_path, monkeypatch):
+    from typer.testing import CliRunner
+
+    from localbias.book.cli import app
+
+    run_quickly(3)
+    monkeypatch.chdir(book)
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    for name in ("_toc.yml", "_config.yml"):
+        (mine / name).write_text("my own\n")
+    (tmp_path / "text").write_text("my own\n")
+    (book / "data/results/runs").mkdir()
+    before = contents(tmp_path)
+    places = [".", "..", "data/results", f"data/results/{STEM}", f"data/results/{OTHER}", "data/results/interactive"]
+    for place in [*places, "book", "book/_executed", "_build", "_build/html", "notebooks", str(mine), "../text"]:
+        told = CliRunner().invoke(app, ["run", "1", "--out", place])
+        assert told.exit_code == 1 and "a run does not write here" in told.output, (place, told.output)
+        assert contents(tmp_path) == before
+
+
+def test_a_runs_own_folder_is_replaced_until_something_else_lies_in_it(book, run_quickly, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    for n in (3, 5):
+        publishing.check_free(out)
+        run_quickly(n, folder=out)
+        assert rows_of(out) == n
+    (out / "html").mkdir()
+    (out / ".ipynb_checkpoints").mkdir()
+    publishing.check_free(out)
+    (out / "notes.txt").write_text("my own")
+    with pytest.raises(LocalBiasError, match="notes.txt"):
+        publishing.check_free(out)
+    (out / "notes.txt").unlink()
+    cut(out / files.MANIFEST)
+    with pytest.raises(LocalBiasError, match="does not write here"):
+        publishing.check_free(out)

@@ -248,9 +248,15 @@ def seal(folder: Path, **record: object) -> None:
         with open(path, "rb") as file:
             held[path.relative_to(folder).as_posix()] = hashlib.file_digest(file, "sha256").hexdigest()
             os.fsync(file.fileno())
+    record |= {"files": held}
     with replacing(folder / MANIFEST) as draft:
-        text = json.dumps(record | {"files": held}, ensure_ascii=False, indent=1, sort_keys=True)
+        text = json.dumps(record | {"sha256": digest(record)}, ensure_ascii=False, indent=1, sort_keys=True)
         draft.write_text(text + "\n", encoding="utf-8")
+
+
+def digest(record: dict) -> str:
+    """sha256 of a manifest's other fields, which it states itself."""
+    return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
 
 
 def sealed(folder: Path) -> dict[str, Path]:
@@ -265,19 +271,22 @@ def sealed(folder: Path) -> dict[str, Path]:
     """
     again = f"`localbias run {folder.name}` makes it again"
     try:
-        named = dict(json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["files"])
-    except (OSError, ValueError, TypeError, KeyError) as problem:
+        record = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        if record.pop("sha256") != digest(record):
+            raise ValueError("its content is not that of its own sha256")
+        named = dict(record["files"])
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as problem:
         got = f"{type(problem).__name__}: {problem}"
         raise BadTable("the manifest of a run cannot be read", where=str(folder), got=got, todo=again) from None
     # What lies there decides what is read: a manifest cannot name a file outside its folder.
     there = {p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()}
-    for name, digest in ({PAGE: ""} | named).items():
+    for name, stated in ({PAGE: ""} | named).items():
         got = hashlib.sha256(there[name].read_bytes()).hexdigest() if name in there else "no such file"
-        if got != digest:
+        if got != stated:
             raise WrongHash(
                 "a file is not the one that its run wrote",
                 where=f"{folder.name}/{name}",
-                expected=f"sha256 {digest}",
+                expected=f"sha256 {stated}",
                 got=got,
                 todo=again,
             )

@@ -127,11 +127,12 @@ def check_free(folder: Path) -> None:
     made = [root / "book", root / "_build", book_results()]
     own = any(folder.is_relative_to(place) for place in made) and not folder.is_relative_to(book_results() / "runs")
     held = {p.name for p in folder.iterdir() if not p.name.startswith(".")} if folder.is_dir() else set()
-    if own or (folder.exists() and not folder.is_dir()) or held - _of_a_run(folder):
+    foreign = held - _of_a_run(folder)
+    if own or foreign or (folder.exists() and not folder.is_dir()):
         raise LocalBiasError(
             "a run does not write here: its folder is replaced as a whole",
             expected="a new or empty folder, or one that an earlier run made, outside the book's own",
-            got=", ".join(sorted(held)[:5]) or "a file or a folder of the book",
+            got=", ".join(sorted(foreign)[:5]) or "a file or a folder of the book",
             where=str(folder),
             todo="name another folder after --out",
         )
