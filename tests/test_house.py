@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 import tomllib
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -112,6 +113,23 @@ def test_every_name_of_the_face_is_there():
     import localbias
 
     assert all(callable(getattr(localbias, name)) or name in ("charts", "page") for name in localbias.__all__)
+
+
+def test_the_methods_page_names_files_and_functions_that_exist():
+    text = (ROOT / "book/methods.md").read_text(encoding="utf-8")
+    rows = re.findall(r"\| `([a-z_.]+)\.(\w+)` \| `([a-z_/]+\.py)` \|", text)
+    assert len(rows) >= 17
+    for module, function, file in rows:
+        assert (ROOT / "lib/localbias" / file).is_file() and file == module.replace(".", "/") + ".py", file
+        assert (found := getattr(import_module(f"localbias.{module}"), function)).__doc__, function
+        assert found.__module__ == f"localbias.{module}", f"{function} is defined in {found.__module__}"
+
+
+def test_the_api_page_lists_the_face():
+    import localbias
+
+    listed = re.findall(r"^   (\w+)$", (ROOT / "book/api.md").read_text(encoding="utf-8"), re.M)
+    assert sorted(listed) == [name for name in localbias.__all__ if name not in ("charts", "page")]
 
 
 def test_nothing_of_another_machine_or_of_the_workshop_is_in_the_project():
