@@ -111,6 +111,34 @@ def byte_level(bos: bool = False) -> PreTrainedTokenizerFast:
     return PreTrainedTokenizerFast(tokenizer_object=core, bos_token="<bos>", eos_token="<eos>")
 
 
+def byte_level_bert() -> PreTrainedTokenizerFast:
+    """RoBERTa's form: bytes, a blank belongs to the piece behind it; mystery = my stery, but Ġmystery after a blank."""
+    merges = ["m y", "s t", "e r", "st er", "ster y", "Ġ my", "Ġmy stery", "Ġ s"]
+    pieces = ["<s>", "<pad>", "</s>", "<unk>", *sorted(pre_tokenizers.ByteLevel.alphabet())]
+    vocabulary = {piece: i for i, piece in enumerate([*pieces, *(merge.replace(" ", "") for merge in merges)])}
+    core = Tokenizer(BPE(vocabulary, [tuple(merge.split()) for merge in merges]))
+    core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    core.decoder = decoders.ByteLevel()
+    core.post_processor = processors.RobertaProcessing(
+        ("</s>", 2), ("<s>", 0), trim_offsets=False, add_prefix_space=False
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=core, bos_token="<s>", eos_token="</s>", cls_token="<s>", sep_token="</s>", pad_token="<pad>"
+    )
+
+
+def uncased() -> PreTrainedTokenizerFast:
+    """BERT's uncased form, which strips accents: súng and sừng are sung; the rest is letters."""
+    pieces = [*WORDPIECES[:5], "sung", "papa", "isik", "ano", *"abcdefgh", "##a", "##b", "##c"]
+    core = Tokenizer(WordPiece({piece: i for i, piece in enumerate(pieces)}, unk_token="[UNK]"))
+    core.normalizer = normalizers.BertNormalizer(lowercase=True)
+    core.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    core.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    return PreTrainedTokenizerFast(
+        tokenizer_object=core, unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]", pad_token="[PAD]"
+    )
+
+
 def word_level() -> PreTrainedTokenizerFast:
     """Whole words only, every other word unknown, no special token added."""
     core = Tokenizer(models.WordLevel({"[UNK]": 0, "flower": 1, "bee": 2}, unk_token="[UNK]"))
@@ -118,11 +146,12 @@ def word_level() -> PreTrainedTokenizerFast:
     return PreTrainedTokenizerFast(tokenizer_object=core, unk_token="[UNK]", eos_token="[UNK]")
 
 
-def bert(folder: Path, head: bool = False, seed: int = 0) -> Path:
-    """BERT: 3 layers, 16 dims, the WordPiece tokenizer."""
+def bert(folder: Path, head: bool = False, seed: int = 0, tokenizer: PreTrainedTokenizerFast | None = None) -> Path:
+    """BERT: 3 layers, 16 dims, the WordPiece tokenizer unless another is given."""
     torch.manual_seed(seed)
+    tokenizer = tokenizer or wordpiece()
     config = BertConfig(
-        vocab_size=len(WORDPIECES),
+        vocab_size=len(tokenizer),
         hidden_size=16,
         num_hidden_layers=3,
         num_attention_heads=2,
@@ -130,7 +159,7 @@ def bert(folder: Path, head: bool = False, seed: int = 0) -> Path:
         max_position_embeddings=32,
         initializer_range=0.5,
     )
-    return _save(folder, BertForMaskedLM(config) if head else BertModel(config), wordpiece())
+    return _save(folder, BertForMaskedLM(config) if head else BertModel(config), tokenizer)
 
 
 def roberta(folder: Path) -> Path:

@@ -7,6 +7,7 @@ import pytest
 import localbias.studies.sensitivity as heuristic
 from localbias.errors import BadValues, UnknownName
 from localbias.measures.sensitivity import distance_variance, sensitivity
+from localbias.models.encoder import Seen
 from localbias.studies.sensitivity import run_sensitivity, summary
 
 
@@ -62,9 +63,16 @@ class TwoMethods:
     """M1 spreads its words, M5 gives them all nearly one direction; "lost" has no vector."""
 
     methods, model, revision, weights, protocol = ("M1", "M5"), "m", "r", "float32", "in-context"
+    read_as = "as known"
 
     def __init__(self, model, **_):
         pass
+
+    def look(self, words, language):
+        return {word: Seen({"": word, "M1": word[:-1]}) for word in words}
+
+    def doubts(self, language):
+        return [f"no model for {language}"]
 
     def encode(self, words, methods, language):
         rng = np.random.default_rng(4)
@@ -99,6 +107,9 @@ def test_a_table_has_a_row_for_each_language_test_and_method(lexicon):
     ]
     np.testing.assert_allclose(got["rho"], got[["rho_x", "rho_y", "rho_a", "rho_b"]].mean(axis=1))
     assert got["coverage"].tolist() == [0.95, 1.0, 0.95, 1.0]
+    assert set(got["read_as"]) == {"as known"} and got["in_vocabulary"].isna().all()
+    assert got["flags"].str.startswith("no model for en").all()
+    assert ("5 in Y not told apart" in got["flags"][0]) and "told apart" not in got["flags"][2]  # M1 and M5 of weat1
     best = summary(got)
     assert best.loc[best["best"], "method"].tolist() == ["M1"] and set(best["tests"]) == {2}
 

@@ -21,6 +21,11 @@ class KnownEncoder:
     broken: frozenset = frozenset()
     zero: frozenset = frozenset()
     unlisted: frozenset = frozenset()
+    cut: frozenset = frozenset()
+    read: dict = {}
+    first: dict = {}
+    doubted: tuple = ()
+    read_as = "as known"
 
     def __init__(self, model="known", protocol="in-context", **_):
         self.model, self.protocol, self.revision, self.weights, self.kind = model, protocol, "r1", "float32", "encoder"
@@ -30,7 +35,14 @@ class KnownEncoder:
         return {code: np.stack([self._vector(code + w, w) for w in words]) for code in methods}
 
     def look(self, words, language="und"):
-        return {word: Seen(word not in self.unlisted if self.model == "static" else None) for word in words}
+        listed = [word not in self.unlisted if self.model == "static" else None for word in words]
+        return {
+            word: Seen({"": self.read.get(word, word)} | self.first.get(word, {}), ok, word in self.cut)
+            for word, ok in zip(words, listed, strict=True)
+        }
+
+    def doubts(self, language):
+        return list(self.doubted)
 
     def _vector(self, key, word):
         vector = np.random.default_rng(zlib.crc32(key.encode())).normal(size=16).astype(np.float32)
@@ -148,6 +160,36 @@ def test_words_outside_the_vocabulary_of_static_vectors_are_counted(lexicon, kno
     assert got["coverage"] == 1.0 and got["in_vocabulary"] == pytest.approx(7 / 19)
     assert "only 37% of the words in the vocabulary" in got["flags"]
     assert np.isnan(table(lexicon, languages=["en"])["in_vocabulary"]).all()
+
+
+def test_words_that_the_model_cannot_tell_apart_are_flagged_and_cleaned(lexicon, known):
+    # X: rose Rose lily ant elm oak, Y: ant bee wasp fly moth, A: joy love peace rose, B: evil ugly joy war
+    known.read = {"elm": "oak", "lily": "bee", "war": "oak", "peace": None}
+    known.first = {word: {"M1": "e"} for word in ("elm", "evil", "moth")}
+    got = table(lexicon, languages=["en"], tests=["weat1"], methods=("M1", "M5"))
+    by_method = got.set_index("method")["flags"]
+    for part in (
+        "2 in X not told apart",  # elm and oak
+        "1 not told apart between X and Y",  # lily and bee
+        "1 not told apart between targets and attributes",  # elm, oak and war
+        "only unknown pieces (A 1)",
+    ):
+        assert part in by_method["M5"], part
+    # M1 reads elm as moth and evil, no longer as oak
+    assert "in X not told apart" not in by_method["M1"]
+    assert "2 not told apart between X and Y" in by_method["M1"]
+    clean = table(lexicon, languages=["en"], tests=["weat1"], clean=True).iloc[0]
+    # by hand: X without ant (both sides) and the second rose: rose lily elm oak; then oak repeats elm, lily is bee
+    assert (clean["n_x"], clean["n_y"], clean["n_a"], clean["n_b"]) == (2, 3, 2, 3)
+    assert clean["flags"].count("not told apart") == 1  # war and elm: a target and an attribute, as rose may be
+
+
+def test_a_row_says_how_its_words_were_read(lexicon, known):
+    known.doubted = ("model made for en",)
+    known.cut = frozenset({"rose", "lily", "ant", "bee", "wasp", "fly", "moth", "elm", "oak"})
+    got = table(lexicon, languages=["en"], tests=["weat1"]).iloc[0]
+    assert got["read_as"] == "as known" and got["flags"].startswith("model made for en; ")
+    assert "56% of the words cut into single characters or bytes" in got["flags"]  # 9 of the 16 different words
 
 
 def test_a_set_with_one_word_left_gives_a_row_that_says_so(lexicon, known):

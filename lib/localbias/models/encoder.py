@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -12,10 +12,18 @@ import numpy as np
 import pandas as pd
 
 from localbias.errors import BadValues, UnknownName
-from localbias.models import pooling, protocols
-from localbias.models.loading import ModelInfo, in_dtype, load_network, load_tokenizer, longest, resolve
+from localbias.models import crawl, pooling, protocols
+from localbias.models.loading import (
+    ModelInfo,
+    in_dtype,
+    load_network,
+    load_tokenizer,
+    longest,
+    resolve,
+    with_start_token,
+)
 from localbias.models.vector_cache import Entry, VectorCache
-from localbias.registry import METHODS, method
+from localbias.registry import METHODS, MODELS, method
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -25,9 +33,26 @@ _BLOCK = 4096  # units whose hidden states are held at once
 
 @dataclass(frozen=True)
 class Seen:
-    """What a model sees of a word: ``listed``, whether it is in the vocabulary whole (None: a model of subwords)."""
+    """What a model sees of a word.
 
-    listed: bool | None
+    Attributes
+    ----------
+    keys : mapping of str to hashable
+        Method → what it reads of the word: words with equal keys have equal vectors, whatever their spelling. ``""`` is
+        what the model reads, for methods without a key of their own. None when these are only unknown pieces.
+    listed : bool or None
+        Whether static vectors list the word, every part of a phrase; None for a model of subwords.
+    spelt : bool
+        Whether it is cut into single characters or bytes (:class:`localbias.models.protocols.Reading`).
+    """
+
+    keys: Mapping[str, Hashable]
+    listed: bool | None = None
+    spelt: bool = False
+
+    def key(self, code: str = "") -> Hashable:
+        """What a method reads of the word."""
+        return self.keys.get(code, self.keys[""])
 
 
 class Encoder:
@@ -176,11 +201,30 @@ class Encoder:
     def look(self, words: Iterable[str], language: str = "und") -> dict[str, Seen]:
         """What the model sees of each word; reads no weights of a transformer."""
         parts = self._parts(dict.fromkeys(_checked(words, language)))
-        if self._info.kind != "static":
-            return {word: Seen(None) for word in parts}
-        entries = self._entries([(unit, "M10") for unit in _units(parts)], language)
-        listed = {word: [not entries[unit, "M10"].problem for unit in units] for word, units in parts.items()}
-        return {word: Seen(bool(found) and all(found)) for word, found in listed.items()}
+        units = _units(parts)
+        if self._info.kind == "static":
+            entries = self._entries([(unit, "M10") for unit in units], language)
+            seen = {unit: _seen_static(unit, entries[unit, "M10"]) for unit in units}
+        else:
+            sent = [protocols.sent(self._tokenizer, unit, self.protocol) for unit in units]
+            known = protocols.encode_all(self._tokenizer, sent)
+            readings = {unit: protocols.read_word(self._tokenizer, unit, self.protocol, known) for unit in units}
+            causal = self.kind not in ("encoder", "masked")
+            seen = {unit: _seen(unit, reading, causal) for unit, reading in readings.items()}
+        none = Seen({"": None}, listed=False if self._info.kind == "static" else None)
+        return {word: _together([seen[unit] for unit in some] or [none]) for word, some in parts.items()}
+
+    @cached_property
+    def read_as(self) -> str:
+        """How a word is read; stands in every result row."""
+        return "static vector" if self._info.kind == "static" else protocols.read_as(self._tokenizer, self.protocol)
+
+    def doubts(self, language: str) -> list[str]:
+        """What every result of this model in a language must be flagged with."""
+        in_context = self._info.kind != "static" and self.protocol == "in-context"
+        found = list(protocols.form(self._tokenizer).problems) if in_context else []
+        made_for = _made_for(self.model)
+        return found + [f"model made for {', '.join(made_for)}"] * (bool(made_for) and language not in made_for)
 
     def _parts(self, words: Iterable[str]) -> dict[str, list[str]]:
         """The units of each word: what stands between its spaces, spelled as the model gets it."""
@@ -226,7 +270,8 @@ class Encoder:
         if self._info.kind == "static":
             static = self._static_vectors(language)
             return {(unit, "M10"): Entry(*static.look_up(unit)) for unit, _ in missing}
-        known = protocols.encode_all(self._tokenizer, [unit for unit, _ in missing])
+        sent = [protocols.sent(self._tokenizer, unit, self.protocol) for unit, _ in missing]
+        known = protocols.encode_all(self._tokenizer, sent)
         readings = {}
         for unit, whole in missing:
             read = protocols.read_text if whole else protocols.read_word
@@ -276,12 +321,42 @@ class Encoder:
 # A page makes many encoders of one model: what was read last is kept.
 @lru_cache(maxsize=1)
 def _tokenizer_of(info: ModelInfo) -> PreTrainedTokenizerBase:
-    return load_tokenizer(info)
+    return with_start_token(load_tokenizer(info), info)
 
 
 @lru_cache(maxsize=1)
 def _network_of(info: ModelInfo, device: str | None, dtype: str) -> PreTrainedModel:
     return load_network(info, device, dtype)
+
+
+def _made_for(model: str) -> tuple[str, ...]:
+    """The languages that a model is made for, by its name or the registry; () when nothing is said."""
+    own, hub = crawl.language_of(model), model.partition("@")[0]
+    return (own,) if own else next((m.languages for m in MODELS.values() if hub in (m.name, m.hub)), ())
+
+
+def _seen(unit: str, reading: protocols.Reading, causal: bool) -> Seen:
+    """What the methods read of a unit: all positions, or the first one and what can be seen from there."""
+    if not reading.known:  # without a vector, or with that of unknown pieces
+        return Seen({"": None if reading.sequences else unit}, spelt=reading.spelt)
+    first, at = reading.sequences[0], reading.positions[0][0]
+    keys: dict[str, Hashable] = {"": (reading.sequences, reading.positions)}
+    for code in pooling.WORD_METHODS:
+        if METHODS[code].pooling == "first":
+            keys[code] = (at, first[at]) if METHODS[code].layer == "0" else first[: at + 1] if causal else (at, first)
+    return Seen(keys, spelt=reading.spelt)
+
+
+def _seen_static(unit: str, entry: Entry) -> Seen:
+    return Seen({"": unit if entry.vector is None else entry.vector.tobytes()}, listed=not entry.problem)
+
+
+def _together(units: list[Seen]) -> Seen:
+    """What is seen of a phrase."""
+    known = [unit for unit in units if unit.key() is not None]
+    keys = {code: tuple(unit.key(code) for unit in units) for code in units[0].keys} if known else {"": None}
+    listed = None if units[0].listed is None else all(unit.listed for unit in units)
+    return Seen(keys, listed, any(unit.spelt for unit in units))
 
 
 def _checked(words: Iterable[str], language: str) -> list[str]:

@@ -182,6 +182,18 @@ def load_tokenizer(info: ModelInfo) -> PreTrainedTokenizerBase:
         ) from problem
 
 
+def with_start_token(tokenizer: PreTrainedTokenizerBase, info: ModelInfo) -> PreTrainedTokenizerBase:
+    """The tokenizer with the start token that only the model's configuration names, when it is a special token."""
+    from transformers import AutoConfig
+
+    if tokenizer.bos_token is None and tokenizer.cls_token is None:
+        named = getattr(AutoConfig.from_pretrained(local_folder(info), trust_remote_code=False), "bos_token_id", None)
+        added = tokenizer.added_tokens_decoder.get(named) if isinstance(named, int) else None
+        if added is not None and added.special and added.content != tokenizer.unk_token:
+            tokenizer.bos_token = added.content
+    return tokenizer
+
+
 def local_folder(info: ModelInfo) -> Path:
     """The folder that transformers can load; converts or downloads when that was not done before."""
     if info.form == "hub":

@@ -1,6 +1,7 @@
 """The two protocols: which token sequences stand for a word, and which positions are read.
 
-``in-context`` sends a word through the model once and pools the positions of its subwords.
+``in-context`` reads a word as it stands in running text: after the model's start token, in its
+word-initial form (:class:`Form`), once, pooling the positions of its own subwords.
 ``weathub-2023`` does what the authors' code did. It takes the word's tokens without the first and
 the last, feeds each token's string back in as a text of its own, and reads position 1. A
 continuation piece is thereby taken apart anew: WordPiece's ``##ics`` becomes ``#``, ``#``, ``ics``
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import unicodedata
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from localbias.errors import ModelUnavailable, unknown
@@ -19,8 +21,8 @@ from localbias.errors import ModelUnavailable, unknown
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-Encodings = dict[str, tuple[list[int], list[int]]]
-"""Texts → token ids and special-token mask."""
+Encodings = dict[str, tuple[list[int], list[int], list[tuple[int, int]]]]
+"""Texts → token ids, special-token mask, and the span of the text that each token stands for."""
 
 PROTOCOLS = ("in-context", "weathub-2023")
 
@@ -41,12 +43,84 @@ class Reading:
         The unit's subwords.
     problem : str
         Why the unit has no vector, or only part of one; "" when all is well.
+    spelt : bool
+        Whether the unit is cut into single characters or bytes.
+    known : bool
+        Whether any of its subwords is known.
     """
 
     sequences: tuple[tuple[int, ...], ...]
     positions: tuple[tuple[int, ...], ...]
     pieces: tuple[str, ...]
     problem: str = ""
+    spelt: bool = False
+    known: bool = True
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a tokenizer is brought to give a lone word the tokens that it has in running text.
+
+    Attributes
+    ----------
+    start : tuple of int
+        The start token that must be put before a text, because the tokenizer puts none; else empty.
+    before : str
+        What goes before the word: a blank for tokenizers whose pieces hold the blank before them, else "".
+    keeps_blank : bool
+        Whether a blank that is a piece of its own counts as a subword. It does where an encoder's tokenizer itself puts
+        one, as in the paper; where the blank was added, or where nothing but the start token stands before it (a
+        decoder), it is no part of the word: its vector is the same for all.
+    said : str
+        The same in words, for result rows.
+    problems : tuple of str
+        What could not be had, for their flags.
+    """
+
+    start: tuple[int, ...]
+    before: str
+    keeps_blank: bool
+    said: str
+    problems: tuple[str, ...]
+
+
+@lru_cache(maxsize=2)
+def form(tokenizer: PreTrainedTokenizerBase) -> Form:
+    """How words are read under ``in-context``, found by trying: a word alone, after a blank, and after another word."""
+    ids, special, _ = encode_all(tokenizer, ["a"])["a"]
+    adds = bool(special and special[0])
+    start = next((i for i in (tokenizer.bos_token_id, tokenizer.cls_token_id) if i is not None), None)
+    after = ids[0] if adds else start
+    before = _before(tokenizer)
+    said = [
+        "no start token" if after is None else f"after {tokenizer.convert_ids_to_tokens(after)}",
+        "not word-initial" if before is None else "word-initial after a blank" if before else "word-initial",
+    ]
+    problems = ["read without a start token, which the model lacks"] * (after is None)
+    problems += ["not read in the word-initial form"] * (before is None)
+    added = () if adds or after is None else (after,)
+    return Form(added, before or "", not before and has_cls(tokenizer), ", ".join(said), tuple(problems))
+
+
+def _before(tokenizer: PreTrainedTokenizerBase) -> str | None:
+    """What makes a word alone have the tokens that it has after another word; None when a blank does not do it."""
+    texts = encode_all(tokenizer, ["a", " a", "a a"])
+    alone, blank, both = (
+        [i for i, mark in zip(ids, special, strict=True) if not mark]
+        for ids, special, _ in (texts[text] for text in ("a", " a", "a a"))
+    )
+    running = both[len(alone) :]
+    return next((text for text, tokens in (("", alone), (" ", blank)) if tokens == running), None)
+
+
+def read_as(tokenizer: PreTrainedTokenizerBase, protocol: str) -> str:
+    """What result rows say about how words are read."""
+    return form(tokenizer).said if protocol == "in-context" else "each subword as a text"
+
+
+def sent(tokenizer: PreTrainedTokenizerBase, text: str, protocol: str) -> str:
+    """The text that is tokenized for a unit."""
+    return form(tokenizer).before + text if protocol == "in-context" else text
 
 
 def check(protocol: str) -> str:
@@ -85,19 +159,23 @@ def read_word(tokenizer: PreTrainedTokenizerBase, word: str, protocol: str, know
         For ``weathub-2023``, when the tokenizer does not put exactly one special token before and
         one after a text: the authors' code then drops pieces of the word.
     """
-    known = {} if known is None else known
-    ids, special = _encoded(tokenizer, word, known)
+    known, text = {} if known is None else known, sent(tokenizer, word, protocol)
+    ids, special, spans = _encoded(tokenizer, text, known)
     inside = [i for i, mark in enumerate(special) if not mark]
     pieces = tuple(tokenizer.convert_ids_to_tokens([ids[i] for i in inside]))
     problem, usable = judge(tokenizer, [ids[i] for i in inside], pieces)
+    spelt = _spelt(text, [spans[i] for i, piece in zip(inside, pieces, strict=True) if not _blank(piece)])
     if protocol == "in-context":
         if not usable:
-            return Reading((), (), pieces, problem)
-        return Reading((tuple(ids),), (tuple(inside),), pieces, problem)
+            return Reading((), (), pieces, problem, spelt, usable)
+        how = form(tokenizer)
+        own = [i for i, piece in zip(inside, pieces, strict=True) if how.keeps_blank or not _blank(piece)]
+        at = tuple(i + len(how.start) for i in own)
+        return Reading(((*how.start, *ids),), (at,), pieces, problem, spelt)
     if inside != list(range(1, len(ids) - 1)):
         raise _not_framed(tokenizer, word, ids)
     fed = tuple(tuple(_encoded(tokenizer, piece, known)[0]) for piece in pieces)
-    return Reading(fed, ((1,),) * len(fed), pieces, problem)
+    return Reading(fed, ((1,),) * len(fed), pieces, problem, spelt, usable)
 
 
 def read_text(tokenizer: PreTrainedTokenizerBase, text: str, protocol: str, known: Encodings | None = None) -> Reading:
@@ -108,7 +186,7 @@ def read_text(tokenizer: PreTrainedTokenizerBase, text: str, protocol: str, know
     ModelUnavailable
         When the tokenizer has no [CLS] or puts none before a text: M7 is undefined.
     """
-    ids, special = _encoded(tokenizer, text, {} if known is None else known)
+    ids, special, _ = _encoded(tokenizer, sent(tokenizer, text, protocol), {} if known is None else known)
     at = [i for i, mark in enumerate(special) if mark and ids[i] == tokenizer.cls_token_id]
     if tokenizer.cls_token_id is None or not at:
         raise ModelUnavailable(
@@ -136,21 +214,22 @@ def within(reading: Reading, longest: int) -> Reading:
 
 def has_cls(tokenizer: PreTrainedTokenizerBase) -> bool:
     """Whether the tokenizer adds a [CLS] to a text, so that M7 is defined."""
-    ids, special = _encoded(tokenizer, "a", {})
+    ids, special, _ = _encoded(tokenizer, "a", {})
     cls = tokenizer.cls_token_id
     return cls is not None and any(mark and i == cls for i, mark in zip(ids, special, strict=True))
 
 
 def encode_all(tokenizer: PreTrainedTokenizerBase, texts: list[str]) -> Encodings:
-    """Of each text the token ids with the special tokens that the tokenizer adds, and their mask (1 = added)."""
+    """Of each text the token ids with the special tokens that the tokenizer adds, their mask (1 = added), the spans."""
     texts = list(dict.fromkeys(texts))
     if not texts:
         return {}
-    encoded = tokenizer(texts, add_special_tokens=True, return_special_tokens_mask=True)
-    return dict(zip(texts, zip(encoded["input_ids"], encoded["special_tokens_mask"], strict=True), strict=True))
+    names = ("input_ids", "special_tokens_mask", "offset_mapping")
+    encoded = tokenizer(texts, return_special_tokens_mask=True, return_offsets_mapping=True)
+    return dict(zip(texts, zip(*(encoded[name] for name in names), strict=True), strict=True))
 
 
-def _encoded(tokenizer: PreTrainedTokenizerBase, text: str, known: Encodings) -> tuple[list[int], list[int]]:
+def _encoded(tokenizer: PreTrainedTokenizerBase, text: str, known: Encodings):
     if text not in known:
         known |= encode_all(tokenizer, [text])
     return known[text]
@@ -168,6 +247,17 @@ def judge(tokenizer: PreTrainedTokenizerBase, ids: list[int], pieces: tuple[str,
     if missed:
         return f"{missed} of {len(solid)} pieces are {tokenizer.unk_token}", True
     return "", True
+
+
+def _spelt(text: str, spans: list[tuple[int, int]]) -> bool:
+    """Whether several tokens each stand for one character at most; bytes have their character's span.
+
+    Han and Hangul characters are syllables: one token each is no fault.
+    """
+    letters = [char for char in text if char.isalpha()]
+    syllables = all(unicodedata.name(char, "").startswith(("CJK UNIFIED", "HANGUL SYLLABLE")) for char in letters)
+    cut = len(spans) > 1 and all(len(text[start:end].strip()) < 2 for start, end in spans)
+    return cut and (not syllables or len(spans) > len(letters))
 
 
 def _blank(piece: str) -> bool:

@@ -12,8 +12,8 @@ from localbias.measures.association import associations, effect_size
 from localbias.measures.intervals import difference_interval
 from localbias.models.encoder import Encoder
 from localbias.registry import monolingual_models, ranges
-from localbias.studies.weat import FAMILY, judged, languages_of, methods_of, run_weat, tests_of
-from localbias.words.lexicon import clean_sets, dataset_label, has_words, load_words, resolve_dataset
+from localbias.studies.weat import FAMILY, cleaned, judged, languages_of, methods_of, run_weat, tests_of
+from localbias.words.lexicon import dataset_label, has_words, load_words, resolve_dataset
 
 TRANSLATIONS = {"gt": "machine translation", "human": "human translation", "starter": "written by a language model"}
 """Variant → what its words are, in the comparison of WEATHub, section 3.3 and Figure 2."""
@@ -132,26 +132,26 @@ class _Vectors:
 
     def __init__(self, pairs: pd.DataFrame, dataset: str, progress: bool):
         keys = pairs[["test", "language", "variant"]].drop_duplicates().itertuples(index=False, name=None)
-        made = clean_sets if pairs["clean"].all() else (lambda sets: sets)
-        self.sets = {key: made(load_words(*key, dataset)) for key in keys}
-        self.held, self.progress = {}, progress
+        self.sets = {key: load_words(*key, dataset) for key in keys}
+        self.clean, self.held, self.progress = bool(pairs["clean"].all()), {}, progress
 
-    def of(self, model: str, method: str, protocol: str, language: str) -> dict[str, np.ndarray]:
+    def of(self, model: str, method: str, protocol: str, language: str) -> tuple[dict[str, np.ndarray], dict]:
+        """The words' vectors, and what the model sees of them."""
         key = (model, method, protocol, language)
         if key not in self.held:
             words = sorted({w for (_, code, _), sets in self.sets.items() if code == language for w in sets.words})
-            found = Encoder(model, protocol=protocol, progress=self.progress).encode(
-                words, methods=[method], language=language
-            )
-            self.held[key] = dict(zip(words, found[method], strict=True))
+            encoder = Encoder(model, protocol=protocol, progress=self.progress)
+            found = encoder.encode(words, methods=[method], language=language)[method]
+            self.held[key] = dict(zip(words, found, strict=True)), encoder.look(words, language)
         return self.held[key]
 
 
 def _paired(vectors: _Vectors, pair: dict, level: float, n_resamples: int, seed: int, interval: str) -> dict:
     where = pair["protocol"], pair["language"]
-    one = vectors.of(pair["one"], pair["method_one"], *where)
-    other = vectors.of(pair["other"], pair["method"], *where)
-    sets = vectors.sets[pair["test"], pair["language"], pair["variant"]].sets.values()
+    one, seen = vectors.of(pair["one"], pair["method_one"], *where)
+    other, other_seen = vectors.of(pair["other"], pair["method"], *where)
+    sets = vectors.sets[pair["test"], pair["language"], pair["variant"]]
+    sets = (cleaned(sets, seen, other_seen) if vectors.clean else sets).sets.values()
     kept = [[w for w in words if not (np.isnan(one[w]).any() or np.isnan(other[w]).any())] for words in sets]
     words = sum(map(len, kept))
     row = {

@@ -11,7 +11,7 @@ from tqdm import tqdm
 from localbias.measures.sensitivity import distance_variance
 from localbias.models.encoder import Encoder
 from localbias.registry import ranges
-from localbias.studies.weat import languages_of, methods_of, tests_of
+from localbias.studies.weat import in_vocabulary, languages_of, methods_of, seen_flags, tests_of
 from localbias.words.lexicon import WordSets, dataset_label, load_words, resolve_dataset
 
 COLUMNS = (
@@ -27,9 +27,12 @@ COLUMNS = (
     "revision",
     "weights",
     "protocol",
+    "read_as",
     "dataset",
     "variant",
     "coverage",
+    "in_vocabulary",
+    "flags",
 )
 
 
@@ -61,7 +64,8 @@ def run_sensitivity(
     pandas.DataFrame
         Columns ``COLUMNS``: one row a language × test × method, ``rho`` the mean of the four sets' variances
         ``rho_x`` … ``rho_b``. NaN for a set with fewer than two words that have a vector, and then for
-        ``rho`` too; ``coverage`` is the share of words with a vector.
+        ``rho`` too; ``coverage`` is the share of words with a vector;
+        ``read_as``, ``in_vocabulary`` and ``flags`` say how they were read (:mod:`localbias.studies.weat`).
 
     Raises
     ------
@@ -72,16 +76,20 @@ def run_sensitivity(
     tests = tests_of(tests, dataset)
     encoder = Encoder(model, protocol=protocol, progress=progress)
     wanted = methods_of(methods, encoder.methods, model)
-    about = {k: getattr(encoder, k) for k in ("model", "revision", "weights", "protocol")}
+    about = {k: getattr(encoder, k) for k in ("model", "revision", "weights", "protocol", "read_as")}
     about["dataset"] = dataset_label(dataset)
     rows = []
     for language in tqdm(languages_of(languages, tests, (variant,), dataset), desc=model, disable=not progress):
         asked = [load_words(test, language, variant, dataset) for test in tests]
         words = sorted({word for sets in asked for word in sets.words})
-        found = encoder.encode(words, methods=wanted, language=language)
+        seen, found = encoder.look(words, language), encoder.encode(words, methods=wanted, language=language)
+        doubts = encoder.doubts(language)
         for code in wanted:
             vectors = dict(zip(words, found[code], strict=True))
-            rows += [{**about, "method": code, **_row(sets, vectors)} for sets in asked]
+            for sets in asked:
+                flags = "; ".join([*doubts, *seen_flags(sets, seen, code)])
+                read = {"in_vocabulary": in_vocabulary(sets, seen), "flags": flags}
+                rows.append({**about, "method": code, **_row(sets, vectors), **read})
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 

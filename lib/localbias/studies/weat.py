@@ -46,6 +46,7 @@ COLUMNS = (
     "weights",
     "method",
     "protocol",
+    "read_as",
     "clean",
     "n_x",
     "n_y",
@@ -71,14 +72,14 @@ COLUMNS = (
     "family_size",
     "flags",
 )
-"""Columns of :func:`run_weat`. ``coverage`` is the share of the words that have a vector, ``in_vocabulary`` of those
-that static vectors list whole, every part of a phrase (NaN for a model of subwords)."""
+"""Columns of :func:`run_weat`. ``read_as`` says how a word was read, ``coverage`` which share of the words has a
+vector, ``in_vocabulary`` which share static vectors list whole, every part of a phrase (NaN for subword models)."""
 
 FAMILY = ("dataset", "variant", "model", "protocol", "method", "clean")
 """Rows that agree in these make one family for q and Holm: one figure, all its languages and tests."""
 
 HALF = 0.5
-"""A row is flagged when less than this share of its words is in the vocabulary."""
+"""A row is flagged when less than this share of its words is in the vocabulary, or more of them are spelt out."""
 FAMILIES = {"original": ORIGINAL_TESTS, "dimension": DIMENSION_TESTS, "india": INDIA_TESTS}
 SMALL = 8
 """A set with fewer words is flagged; the smallest sets of Caliskan et al. (2017) have eight."""
@@ -117,7 +118,8 @@ def run_weat(
     dataset, protocol : str
         Word lists, and how words go through the model (``in-context`` or ``weathub-2023``).
     clean : bool
-        Remove repeated words within a set and words in both sets of a pair.
+        Remove repeated words within a set and words in both sets of a pair; words that the model cannot tell apart
+        are repeats, too.
     level, n_resamples, seed, interval
         Of the bootstrap interval, see ``measures.intervals.effect_size_interval``; ``n_resamples=0`` leaves it out.
     alpha : float
@@ -148,15 +150,17 @@ def run_weat(
     for name in models:
         encoder = Encoder(name, protocol=protocol, progress=progress)
         wanted = methods_of(methods, encoder.methods, name, alone=len(models) == 1)
-        about = {k: getattr(encoder, k) for k in ("model", "revision", "weights", "protocol")}
+        about = {k: getattr(encoder, k) for k in ("model", "revision", "weights", "protocol", "read_as")}
         for language in tqdm(languages, desc=name, unit="language", disable=not progress):
             asked = [load_words(test, language, v, dataset) for v in variants for test in tests]
-            asked = _once([clean_sets(sets) if clean else sets for sets in asked])
+            seen = encoder.look(sorted({word for sets in asked for word in sets.words}), language)
+            asked = _once([cleaned(sets, seen) if clean else sets for sets in asked])
             words = sorted({word for sets in asked for word in sets.words})
-            seen, vectors = encoder.look(words, language), _encoded(encoder, words, wanted, language)
+            vectors = _encoded(encoder, words, wanted, language) if words else dict.fromkeys(wanted, {})
             for sets in asked:
                 for code in wanted:
                     row = _row(sets, vectors[code], seen, (code, name), (level, n_resamples, seed, interval))
+                    row["flags"] = encoder.doubts(language) + row["flags"]
                     rows.append({"dataset": dataset_label(dataset), "clean": clean, **about, **row})
     return judged(pd.DataFrame(rows), alpha)
 
@@ -271,7 +275,7 @@ def _row(sets: WordSets, vectors: Mapping[str, np.ndarray], seen: Mapping[str, S
         "p_min": float("nan"),
         "p_method": "",
     }
-    flags = word_flags(sets, known) + _missing_flags(sets, known) + seen_flags(sets, seen)
+    flags = word_flags(sets, known) + _missing_flags(sets, known) + seen_flags(sets, seen, code)
     if min(sizes.values()) < 2:
         few = ", ".join(f"{role} has {len(words)}" for role, words in known.items() if len(words) < 2)
         return row | {"flags": [*flags, f"not computed: fewer than 2 words with a vector ({few})"]}
@@ -334,10 +338,36 @@ def in_vocabulary(sets: WordSets, seen: Mapping[str, Seen]) -> float:
     return float(np.mean(listed)) if listed and None not in listed else float("nan")
 
 
-def seen_flags(sets: WordSets, seen: Mapping[str, Seen]) -> list[str]:
-    """What is odd about how a model reads the words of a test."""
-    share = in_vocabulary(sets, seen)
-    return [f"only {share:.0%} of the words in the vocabulary"] if share < HALF else []
+def cleaned(sets: WordSets, *seen: Mapping[str, Seen]) -> WordSets:
+    """:func:`localbias.words.lexicon.clean_sets`, where words that a model cannot tell apart are repeats, too."""
+    sets = clean_sets(sets)
+    for look in seen:
+        sets = clean_sets(sets, lambda word, look=look: look[word].key())
+    return sets
+
+
+def seen_flags(sets: WordSets, seen: Mapping[str, Seen], code: str = "") -> list[str]:
+    """What is odd about how a model reads the words of a test, by a method: counts, no words.
+
+    Words are not told apart when the method reads the same tokens of them, though they are spelled differently.
+    """
+    keys = {role: {folded(word): seen[word].key(code) for word in words} for role, words in sets.sets.items()}
+    flags = []
+    for role, of_word in keys.items():
+        counts = Counter(key for key in of_word.values() if key is not None)
+        flags += [f"{n} in {role} not told apart" for n in [sum(c for c in counts.values() if c > 1)] if n]
+    for one, other in (("X", "Y"), ("A", "B"), ("XY", "AB")):
+        first, second = ({word: key for role in roles for word, key in keys[role].items()} for roles in (one, other))
+        alike = {key for word, key in first.items() if word not in second} & set(second.values()) - {None}
+        alike |= {key for word, key in second.items() if word not in first} & set(first.values()) - {None}
+        names = (one, other) if len(one) == 1 else ("targets", "attributes")
+        flags += [f"{len(alike)} not told apart between {names[0]} and {names[1]}"] * bool(alike)
+    unknown_only = [f"{role} {n}" for role, of_word in keys.items() if (n := list(of_word.values()).count(None))]
+    flags += [f"only unknown pieces ({', '.join(unknown_only)})"] * bool(unknown_only)
+    share, words = in_vocabulary(sets, seen), sets.words
+    spelt = sum(seen[word].spelt for word in words) / max(len(words), 1)
+    flags += [f"only {share:.0%} of the words in the vocabulary"] * bool(share < HALF)
+    return flags + [f"{spelt:.0%} of the words cut into single characters or bytes"] * bool(spelt > HALF)
 
 
 def _result_flags(result: WeatResult) -> list[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -237,10 +237,11 @@ def has_words(test: str, language: str, variant: str = "all", dataset: str = "au
     return not found.empty and _choose_variant(list(found["variant"].unique()), variant, dataset) is not None
 
 
-def clean_sets(sets: WordSets) -> WordSets:
+def clean_sets(sets: WordSets, same: Callable[[str], Hashable] | None = None) -> WordSets:
     """The sets without what cannot measure anything: repeated words, words on both sides of a pair, gaps.
 
-    A word counts as the same when it is equal after NFC normalisation, folding of case and of blanks.
+    A word counts as the same when it is equal after NFC normalisation, folding of case and of blanks (:func:`folded`),
+    or when ``same`` gives equal values, such as what a model reads; a word of which it gives None goes.
     Within a set the first of equal words stays; a word of both X and Y (or both A and B) leaves both; a
     cell that says only "nan" (a gap written as text) goes. Identical sets of a pair become empty.
 
@@ -254,12 +255,14 @@ def clean_sets(sets: WordSets) -> WordSets:
     >>> clean_sets(WordSets(["rose", "Rose", "ant"], ["ant", "bee"], ["joy"], ["evil", "nan"])).sets
     {'X': ['rose'], 'Y': ['bee'], 'A': ['joy'], 'B': ['evil']}
     """
-    kept = {role: _unique(words) for role, words in sets.sets.items()}
+    same = same or _folded_or_gap
+    kept = {role: _unique(words, same) for role, words in sets.sets.items()}
     for one, other in (("X", "Y"), ("A", "B")):
-        shared = {folded(word) for word in kept[one]} & {folded(word) for word in kept[other]}
+        shared = {same(word) for word in kept[one]} & {same(word) for word in kept[other]}
         for role in (one, other):
-            kept[role] = [word for word in kept[role] if folded(word) not in shared]
-    removed = {role: len(words) - len(kept[role]) for role, words in sets.sets.items()}
+            kept[role] = [word for word in kept[role] if same(word) not in shared]
+    before = sets.provenance.get("removed", {})
+    removed = {role: before.get(role, 0) + len(words) - len(kept[role]) for role, words in sets.sets.items()}
     provenance = {**sets.provenance, "clean": True, "removed": removed}
     return replace(sets, x=kept["X"], y=kept["Y"], a=kept["A"], b=kept["B"], provenance=provenance)
 
@@ -295,12 +298,15 @@ def unseen(word: str, language: str) -> list[str]:
     return [f"U+{ord(char):04X}" for char in hidden]
 
 
-def _unique(words: list[str]) -> list[str]:
-    first = {}
+def _folded_or_gap(word: str) -> str | None:
+    return None if folded(word) in ("", "nan") else folded(word)
+
+
+def _unique(words: list[str], same: Callable[[str], Hashable]) -> list[str]:
+    first: dict[Hashable, str] = {}
     for word in words:
-        if folded(word) not in ("", "nan"):
-            first.setdefault(folded(word), word)
-    return list(first.values())
+        first.setdefault(same(word), word)
+    return [word for key, word in first.items() if key is not None]
 
 
 # -- published lists ------------------------------------------------------------------------------------
