@@ -510,10 +510,12 @@ def beside_paper(prompts: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def paper_facts(table: pd.DataFrame, prompts: pd.DataFrame) -> dict[str, object]:
-    """What notebook 07 says of the printed profiles: how many of them chance, one run, or both could give."""
-    shared = profiles.overlaps()["shared"]
-    among = prompts["template"].nunique()
-    law = profiles.overlap_law(among)
+    """What notebook 07 says of the printed profiles: what chance, one run, and lists of guessers could give."""
+    shared = int(profiles.overlaps()["shared"].sum())
+    per_template = profiles.sizes(prompts)
+    labels = profiles.stereotypes(prompts)
+    law = profiles.overlap_law(labels.nunique())
+    guessed = profiles.guesser_overlaps(profiles.guesser_lists(per_template), labels)
     masked = table[table["model"].str.contains("roberta")]
     return {
         "n": len(table),
@@ -524,8 +526,13 @@ def paper_facts(table: pd.DataFrame, prompts: pd.DataFrame) -> dict[str, object]
         "masked_one": int(masked["one_run"].sum()),
         "luck": float(masked["possible"].prod()),
         "masked_fixed": int((masked["exceeds"] == "both").sum()),
-        "among": among,
-        "shared": int(shared.sum()),
+        "among": len(per_template) // 2,
+        "smallest": int(per_template.min()),
+        "small": int((per_template == per_template.min()).sum()) // 2,
+        "shared": shared,
+        "stereotypes": labels.nunique(),
         "shared_chance": float(law @ np.arange(len(law))),
-        "shared_p": float(law[shared.sum() :].sum()),
+        "shared_p": float(law[shared:].sum()),
+        "shared_guessed": float(guessed.mean()),
+        "guessed_p": float((guessed >= shared).mean()),
     }

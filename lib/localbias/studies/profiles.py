@@ -13,6 +13,7 @@ counter-stereotypical and :math:`n_u` "unknown" answers,
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 import pandas as pd
@@ -91,7 +92,7 @@ def answer_shares(score: float, unknown: float = 0.0) -> dict[str, float]:
 
 
 def guesser_scores(
-    n: np.ndarray, condition: str, guesser: str = "dice", seeds: int = 50, draws: int = 2000, seed: int = 0
+    n: Sequence[int], condition: str, guesser: str = "dice", seeds: int = 50, draws: int = 1500, seed: int = 0
 ) -> np.ndarray:
     """Mean scores over seeds of a guesser who takes each of the three options with the same probability.
 
@@ -106,9 +107,12 @@ def guesser_scores(
     -------
     (draws, templates) floats; runs without any answer but "unknown" are left out of a mean of s_dis, NaN if all are.
     """
-    rng = np.random.default_rng(seed)
-    runs = seeds if guesser == "dice" else 1
-    n = np.asarray(n)
+    return _drawn(tuple(int(k) for k in n), condition, seeds if guesser == "dice" else 1, draws, seed)
+
+
+@lru_cache(maxsize=8)
+def _drawn(sizes: tuple[int, ...], condition: str, runs: int, draws: int, seed: int) -> np.ndarray:
+    rng, n = np.random.default_rng(seed), np.array(sizes)
     if condition == "ambig":
         named = rng.binomial(n * runs, 2 / 3, (draws, len(n)))
         return (2 * rng.binomial(named, 0.5) - named) / (n * runs)
@@ -150,6 +154,55 @@ def guesser_top(per_template: pd.Series, ranks: int = 5, **settings) -> pd.DataF
                 for k in range(ranks)
             ]
     return pd.DataFrame(rows)
+
+
+def guesser_lists(
+    per_template: pd.Series, guesser: str = "dice", ranks: int = 5, draws: int = 1500, seed: int = 0
+) -> np.ndarray:
+    """The templates that guessers list: those of their highest scores, ties in random order.
+
+    A template of few prompts scatters most, so that the lists are drawn from the small ones above all.
+
+    Returns
+    -------
+    (draws, contexts, ranks) array of template ids
+    """
+    rng = np.random.default_rng(seed)
+    lists = []
+    for condition in CONDITIONS.values():
+        n = per_template.xs(condition, level="condition")
+        score = guesser_scores(n.to_numpy(), condition, guesser, draws=draws, seed=seed)
+        order = np.argsort(-np.nan_to_num(score, nan=-2.0) - 1e-9 * rng.random(score.shape), axis=1)
+        lists.append(n.index.to_numpy()[order[:, :ranks]])
+    return np.stack(lists, axis=1)
+
+
+def stereotypes(prompts: pd.DataFrame) -> pd.Series:
+    """Template → its stereotype: the printed entry that can mean it, else what the template file says."""
+    table = prompts.drop_duplicates("template").set_index("template")["social_value"].str.strip().str.lower()
+    for row in printed("FilBBQ").query("place in @PROFILES").itertuples():
+        table[table.index.isin(row.templates.split())] = row.entry
+    return table
+
+
+def guesser_overlaps(lists: np.ndarray, labels: pd.Series) -> np.ndarray:
+    """How many stereotypes the lists of three guessers share, pair by pair and over contexts: one number a triple.
+
+    Parameters
+    ----------
+    lists : (draws, contexts, ranks) template ids, as :func:`guesser_lists` returns
+    labels : template → stereotype
+
+    Returns
+    -------
+    (draws // 3,) ints
+    """
+    of = labels.to_dict()
+    named = [[{of[t] for t in held} for held in contexts] for contexts in lists]
+    triples = zip(named[::3], named[1::3], named[2::3], strict=False)
+    return np.array(
+        [sum(len(x & y) + len(x & z) + len(y & z) for x, y, z in zip(a, b, c, strict=True)) for a, b, c in triples]
+    )
 
 
 def beside_guessers(per_template: pd.Series, **settings) -> pd.DataFrame:
@@ -246,4 +299,4 @@ def by_theme(entries: pd.DataFrame, names: Sequence[str], wide: bool) -> pd.Seri
     """Whether each printed entry is of one of the themes."""
     held = themes()
     kept = set(held.loc[held["theme"].isin(names) & (wide | (held["reading"] == "narrow")), "template"])
-    return entries["templates"].map(lambda ids: set(ids.split()) <= kept)
+    return entries["templates"].map(lambda ids: set(ids.split()) <= kept).astype(bool)
