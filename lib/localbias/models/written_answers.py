@@ -15,7 +15,7 @@ import torch
 
 from localbias.errors import BadValues
 from localbias.models.answer_jobs import Job, by_length, context_limit
-from localbias.models.parsing import parse
+from localbias.models.parsing import WORDS, Words, parse
 from localbias.prompts import wording
 
 MAX_NEW_TOKENS = 12
@@ -66,7 +66,7 @@ def generate(
     -------
     list of str, without the end token
     """
-    ends = _end_tokens(tokenizer, model)
+    ends = end_tokens(tokenizer, model)
     out = model(input_ids=torch.tensor([list(prompt)], device=model.device), use_cache=True, logits_to_keep=1)
     cache, n = out.cache, len(uniforms)
     logits = np.repeat(out.logits[:, -1].float().cpu().numpy(), n, axis=0)
@@ -91,7 +91,8 @@ def generate(
     return [tokenizer.decode(tokens, skip_special_tokens=True) for tokens in written]
 
 
-def _end_tokens(tokenizer, model) -> set[int]:
+def end_tokens(tokenizer, model) -> set[int]:
+    """The tokens that end an answer: the tokenizer's, and those of the model's generation settings."""
     config = getattr(model, "generation_config", None)
     ends = getattr(config, "eos_token_id", None)
     ends = [] if ends is None else ends if isinstance(ends, (list, tuple)) else [ends]
@@ -114,11 +115,13 @@ def job(
     temperature: float = 1.0,
     top_p: float = 1.0,
     max_new_tokens: int = MAX_NEW_TOKENS,
+    words: Sequence[Words] = WORDS,
 ) -> Job:
     """The job of protocol ``generate``: shares of the parsed answers, and the answers themselves.
 
     Columns: p0 … p2 the shares of each option, p_neither of answers not parsed; ``drawn`` the parsed
     answer of every seed (−1: not parsed); ``written`` what was written; ``reasons`` how it was read.
+    ``words`` are the languages in which answers are understood (:mod:`localbias.models.parsing`).
     """
     shown, special = wording.model_texts(tokenizer, texts, cue)
     sequences = wording.token_ids(
@@ -132,7 +135,7 @@ def job(
             [np.random.default_rng([seed, *asked[row]]).random(max_new_tokens) for seed in range(seeds)]
         )
         written = generate(tokenizer, model, sequences[row], uniforms, temperature, top_p)
-        parsed = [parse(text, options[row]) for text in written]
+        parsed = [parse(text, options[row], words) for text in written]
         drawn = np.array([p.answer for p in parsed])
         shares = {f"p{k}": float((drawn == k).mean()) for k in range(3)}
         return {
