@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from localbias.files import project_root, replacing
+from localbias.files import checked, project_root
 from localbias.measures.association import associations, effect_size, unit_vectors
 from localbias.measures.intervals import INTERVALS, effect_size_intervals
 
@@ -87,7 +87,7 @@ def main():
             rows += simulated(sizes, lean, chosen.repeats, chosen.resamples, chosen.level, chosen.seed)
     table = pd.DataFrame(rows)
     print(table.to_string(index=False))
-    with replacing(project_root() / "data" / "reference" / "coverage.csv") as draft:
+    with checked(project_root() / "data" / "reference" / "coverage.csv") as draft:
         table.to_csv(draft, index=False, lineterminator="\n")
 
 

@@ -1,4 +1,4 @@
-"""Where files live and how they are written: whole or not at all.
+"""Where files live and how they are written: whole or not at all, and read back unchanged or not at all.
 
 A file is written beside its place and renamed; so is the folder of a run, whose manifest says what belongs to it:
 
@@ -7,6 +7,11 @@ A file is written beside its place and renamed; so is the folder of a run, whose
 
 The cache is ``LOCALBIAS_CACHE`` or the platform's user cache; the project root is the folder that
 holds ``_config.yml`` (``LOCALBIAS_ROOT`` overrides it).
+
+What a number rests on carries a sha256 that is compared when it is read. A folder that is made as a whole has a
+manifest (:func:`seal`, :func:`sealed`); a file is written with :func:`checked`, which notes its sha256 in
+``SHA256SUMS`` beside it (the form of ``sha256sum``), and read with :func:`read_checked` when it is committed (one
+that differs is an error) or with :func:`kept` when it is cached (it is put aside, named, and made again).
 """
 
 from __future__ import annotations
@@ -20,11 +25,14 @@ import shutil
 import socket
 import tempfile
 import time
+import warnings
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
+from io import BytesIO
 from pathlib import Path
+from typing import BinaryIO, TypeVar
 
 import pandas as pd
 import pooch
@@ -34,6 +42,9 @@ from localbias.errors import BadTable, LocalBiasError, WrongHash
 
 PAGE, MANIFEST = "page.ipynb", "manifest.json"
 """Of a run's folder: the page, and what the page and the tables are, by their sha256."""
+
+SUMS = "SHA256SUMS"
+T = TypeVar("T")
 
 _DEAD_AFTER = 7 * 24 * 3600  # seconds; for drafts of other machines, whose processes cannot be asked
 
@@ -175,6 +186,128 @@ def _alive(process: int) -> bool:
     return True
 
 
+def file_sha256(path: str | os.PathLike) -> str:
+    """sha256 of a file's content, in hexadecimal digits."""
+    with open(path, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+@contextmanager
+def checked(path: str | os.PathLike) -> Iterator[Path]:
+    """As :func:`replacing`, and the new content's sha256 is noted for :func:`read_checked`.
+
+    Killed at any point, it leaves the old file or the new one, and either is read back.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(path.parent / f".{SUMS}.lock"):
+        with replacing(path) as draft:
+            yield draft
+            new = file_sha256(draft)
+            old = _sums(path.parent).get(path.name, set())
+            _note(path, {*old, new})
+        if old - {new}:
+            _note(path, {new})
+
+
+def read_checked(path: str | os.PathLike, read: Callable[[BinaryIO], T]) -> T:
+    """What ``read`` makes of a file, after its content was found to be what was written.
+
+    Raises
+    ------
+    WrongHash
+        When the file is missing, or its sha256 is not the one in ``SHA256SUMS`` beside it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp(), "a.csv")
+    >>> with checked(path) as draft:
+    ...     _ = draft.write_text("n\\n1\\n")
+    >>> read_checked(path, pd.read_csv)["n"].tolist()
+    [1]
+    """
+    path = Path(path)
+    known = _sums(path.parent).get(path.name, set())
+    try:
+        content = path.read_bytes()
+        got = hashlib.sha256(content).hexdigest()
+    except OSError as problem:
+        content, got = b"", str(problem.strerror)
+    if got not in known:
+        raise WrongHash(
+            f"{path.name} is not as it was written",
+            where=str(path),
+            expected=" or ".join(f"sha256 {k[:12]}…" for k in known) or f"a line for it in {SUMS}",
+            got=f"sha256 {got[:12]}…" if content else got,
+            todo="take the file and SHA256SUMS from the repository again, or make it anew",
+        )
+    return read(BytesIO(content))
+
+
+def kept(path: str | os.PathLike, read: Callable[[BinaryIO], T]) -> T | None:
+    """What ``read`` makes of a cached file; None when it must be made: it is not there, or was damaged.
+
+    A damaged file is put aside as ``NAME.damaged`` and named in a warning.
+    """
+    path = Path(path)
+    if not path.exists():
+        return None
+    try:
+        return read_checked(path, read)
+    except WrongHash:
+        with FileLock(path.parent / f".{SUMS}.lock"):  # another process may just have written it
+            try:
+                return read_checked(path, read)
+            except WrongHash as damaged:
+                put_aside(path, damaged)
+                return None
+
+
+def intact(path: Path) -> bool:
+    """Whether a file too large for :func:`kept` is as it was written; one that a person put there gets its line now."""
+    if not path.is_file():
+        return False
+    got, known = file_sha256(path), _sums(path.parent).get(path.name)
+    if known is None:
+        with FileLock(path.parent / f".{SUMS}.lock"):
+            _note(path, {got})
+    return known is None or got in known
+
+
+def put_aside(path: Path, why: Exception) -> None:
+    """Move a file or folder that cannot be trusted to ``NAME.damaged``, and say so in a warning."""
+    aside = path.with_name(f"{path.name}.damaged")
+    if path.is_dir() and aside.exists():
+        shutil.rmtree(aside)
+    if path.exists():
+        path.replace(aside)
+    said = str(why).partition("\n")[0]
+    warnings.warn(f"damaged: {said}; {path} was put aside as {aside.name} and is made anew", stacklevel=4)
+
+
+def _sums(folder: Path) -> dict[str, set[str]]:
+    """Name → sha256 digests that count as its content; lines that cannot be read are none."""
+    try:
+        text = (folder / SUMS).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return {}
+    known: dict[str, set[str]] = {}
+    for digits, name in re.findall(r"^([0-9a-f]{64})  (.+)$", text, re.M):
+        known.setdefault(name, set()).add(digits)
+    return known
+
+
+def _note(path: Path, digests: set[str]) -> None:
+    _write_sums(path.parent, _sums(path.parent) | {path.name: digests})
+
+
+def _write_sums(folder: Path, known: dict[str, set[str]]) -> None:
+    lines = [f"{digits}  {name}\n" for name in sorted(known) for digits in sorted(known[name])]
+    with replacing(folder / SUMS) as draft:
+        draft.write_text("".join(lines), encoding="utf-8")
+
+
 def write_table(table: pd.DataFrame, stem: str | os.PathLike) -> tuple[Path, Path]:
     """Write ``stem.parquet`` and ``stem.csv`` (UTF-8, full precision); same table, same bytes."""
     stem = Path(stem)
@@ -245,8 +378,8 @@ def seal(folder: Path, **record: object) -> None:
     """Write the manifest of a run's folder: ``record``, and the sha256 of every file that is in it."""
     held = {}
     for path in sorted(p for p in folder.rglob("*") if p.is_file() and p != folder / MANIFEST):
+        held[path.relative_to(folder).as_posix()] = file_sha256(path)
         with open(path, "rb") as file:
-            held[path.relative_to(folder).as_posix()] = hashlib.file_digest(file, "sha256").hexdigest()
             os.fsync(file.fileno())
     record |= {"files": held}
     with replacing(folder / MANIFEST) as draft:
@@ -259,8 +392,10 @@ def digest(record: dict) -> str:
     return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
 
 
-def sealed(folder: Path) -> dict[str, Path]:
+def sealed(folder: Path, required: tuple[str, ...] = (PAGE,)) -> dict[str, Path]:
     """The files of a run's folder, by their name in it, when page and tables are those of its manifest.
+
+    ``required`` are files that no such folder lacks.
 
     Raises
     ------
@@ -280,8 +415,8 @@ def sealed(folder: Path) -> dict[str, Path]:
         raise BadTable("the manifest of a run cannot be read", where=str(folder), got=got, todo=again) from None
     # What lies there decides what is read: a manifest cannot name a file outside its folder.
     there = {p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()}
-    for name, stated in ({PAGE: ""} | named).items():
-        got = hashlib.sha256(there[name].read_bytes()).hexdigest() if name in there else "no such file"
+    for name, stated in (dict.fromkeys(required, "") | named).items():
+        got = file_sha256(there[name]) if name in there else "no such file"
         if got != stated:
             raise WrongHash(
                 "a file is not the one that its run wrote",

@@ -17,6 +17,7 @@ from filelock import FileLock
 import filbbq_made as made
 from localbias.errors import BadTable, BadValues, ModelUnavailable, UnknownName
 from localbias.models import answer_jobs, prefix_tree
+from localbias.models import answers as answers_module
 from localbias.models.answer_store import AnswerStore, BrokenPart, OtherRun, RunBusy, attach
 from localbias.models.answers import Loaded, answer_probabilities, load, written_answers
 from localbias.models.letters import bare, letter_tokens
@@ -454,27 +455,56 @@ def test_another_runs_folder(prompts, model, tmp_path):
         ask(prompts, model, folder=tmp_path)
 
 
-def test_damaged_parts(prompts, model, tmp_path):
-    ask(prompts, model, folder=tmp_path)
+def test_damaged_parts_are_put_aside_and_asked_again(prompts, model, tmp_path):
+    want = ask(prompts, model, folder=tmp_path)
     part = tmp_path / "part-00000.parquet"
     whole = part.read_bytes()
-    part.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(BrokenPart, match="cannot be read") as caught:
-        ask(prompts, model, folder=tmp_path)
-    assert caught.value.where == str(part)
     stranger = pd.read_parquet(BytesIO(whole))
     stranger.loc[0, "key"] = "999:012"
-    stranger.to_parquet(part)
-    with pytest.raises(BrokenPart, match="not its own"):
-        ask(prompts, model, folder=tmp_path)
-    part.write_bytes(whole)
+    for damage in (whole[: len(whole) // 2], stranger.to_parquet(), b""):
+        part.write_bytes(damage)
+        with pytest.warns(UserWarning, match="part-00000.parquet is not as it was written"):
+            pd.testing.assert_frame_equal(ask(prompts, model, folder=tmp_path), want)
+        assert part.read_bytes() == whole and (tmp_path / "part-00000.parquet.damaged").read_bytes() == damage
     (tmp_path / "part-00099.parquet").write_bytes(whole)
     with pytest.raises(BrokenPart, match="does not have"):
         ask(prompts, model, folder=tmp_path)
     (tmp_path / "part-00099.parquet").unlink()
     (tmp_path / "run.json").write_text("{")
-    with pytest.raises(BrokenPart, match="run.json"):
-        ask(prompts, model, folder=tmp_path)
+    with pytest.warns(UserWarning, match="run.json is not as it was written"):
+        pd.testing.assert_frame_equal(ask(prompts, model, folder=tmp_path), want)
+    with pytest.raises(BrokenPart, match="not its own"):
+        AnswerStore(tmp_path, {}, [["999:012"]]).write(0, pd.read_parquet(BytesIO(whole)))
+
+
+def test_what_changes_an_answer_is_in_the_key_of_kept_answers(prompts, tmp_path, monkeypatch):
+    """Editing any file of the folder that is read gives other answers' folder; a note for people does not."""
+    monkeypatch.setenv("LOCALBIAS_CACHE", str(tmp_path / "cache"))
+    folder, few = tmp_path / "model", prompts.head(8)
+    chat = made.tiny()
+    chat.tokenizer.chat_template = "{{ messages[0]['content'] }} Sagot:"
+    chat.model.save_pretrained(folder)
+    chat.tokenizer.save_pretrained(folder)
+    (folder / "chat_template.jinja").write_text(chat.tokenizer.chat_template)
+
+    def answers():
+        runs = len(list((tmp_path / "cache" / "answers").glob("*")))
+        got = ask(few, str(folder), folder="auto")
+        return got, len(list((tmp_path / "cache" / "answers").iterdir())) > runs
+
+    first, new = answers()
+    assert new and not answers()[1]
+    (folder / "README.md").write_text("for people")
+    assert not answers()[1]
+    (folder / "chat_template.jinja").write_text("{{ messages[0]['content'] }} pinili o Sagot:")
+    second, new = answers()
+    assert new and np.abs(first[P].to_numpy() - second[P].to_numpy()).max() > 1e-4
+    settings = json.loads((folder / "generation_config.json").read_text())
+    (folder / "generation_config.json").write_text(json.dumps(settings | {"eos_token_id": [2, 5]}))
+    assert answers()[1]
+    monkeypatch.setattr(answers_module, "version", lambda package: "0")
+    assert answers()[1]
+    assert second["revision"][0] != first["revision"][0]
 
 
 def test_cached_answers_are_found_by_what_the_run_is(prompts, model, tmp_path, monkeypatch):

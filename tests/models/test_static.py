@@ -243,7 +243,7 @@ def test_a_download_is_announced_unpacked_and_kept(shelf, trained, tmp_path, cap
     assert "fetching cc.xx.300.bin.gz: 0.00 GB" in capsys.readouterr().err
     assert crawl.fetch("xx", shelf, tmp_path) == path
     assert Shelf.asked == [None]
-    assert [p.name for p in tmp_path.iterdir() if not p.name.startswith(".")] == ["cc.xx.300.bin"]
+    assert {p.name for p in tmp_path.iterdir() if not p.name.startswith(".")} == {"SHA256SUMS", "cc.xx.300.bin"}
 
 
 def test_a_broken_download_goes_on_where_it_stopped(shelf, tmp_path):

@@ -80,7 +80,9 @@ class Measured(SphinxDirective):
         self.env.note_dependency(str(path))
         if not path.is_file():
             return [_absent()]
-        return [_raw(_table_figure(page.table_html(pd.read_csv(path)), self.options.get("caption", "")))]
+        return [
+            _raw(_table_figure(page.table_html(files.read_checked(path, pd.read_csv)), self.options.get("caption", "")))
+        ]
 
 
 class EffectSizePicture(SphinxDirective):
@@ -100,7 +102,7 @@ class CoveragePicture(SphinxDirective):
         self.env.note_dependency(str(path))
         if not path.is_file():
             return [_absent()]
-        table = pd.read_csv(path)
+        table = files.read_checked(path, pd.read_csv)
         text = explain.coverage_facts(table)
         return [_raw(render.figure(explain.coverage_picture(table))), nodes.paragraph("", text)]
 

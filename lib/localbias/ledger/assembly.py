@@ -10,7 +10,7 @@ import pandas as pd
 
 from localbias.audit import results as integrity
 from localbias.errors import BadTable, unknown
-from localbias.files import project_root, replacing, write_csv
+from localbias.files import checked, project_root, read_checked, write_csv
 from localbias.ledger import tables as t
 from localbias.ledger.claim import PAGES, Claim, claims
 from localbias.ledger.counts import cannot_tell
@@ -155,7 +155,8 @@ def _reference() -> pd.DataFrame:
             todo="run `python -m localbias.ledger` where the published files are at hand",
         )
     text = ["support", "figure", "chance", "rule", "figure_unflagged", "data", "published", "reading"]
-    return pd.read_csv(file, dtype={"page": str}).set_index("id").fillna(dict.fromkeys(text, ""))
+    held = read_checked(file, lambda stream: pd.read_csv(stream, dtype={"page": str}))
+    return held.set_index("id").fillna(dict.fromkeys(text, ""))
 
 
 def _from_reference(key: str) -> dict:
@@ -347,7 +348,7 @@ def write_reference() -> str:
             todo="set LOCALBIAS_MIRROR, or let the files be downloaded",
         )
     file = project_root() / REFERENCE
-    with replacing(file) as draft:
+    with checked(file) as draft:
         write_csv(ledger.table[list(PUBLISHED)].round(6), draft)
     _reference.cache_clear()
     return str(file)

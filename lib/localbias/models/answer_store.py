@@ -1,7 +1,8 @@
 """Where the answers of a run are kept as they come, so that a stopped run goes on where it was.
 
 A run folder holds ``run.json`` (what the run is), ``part-00000.parquet`` … (finished parts, each
-written whole or not at all) and a lock while a run works in it. Which prompts belong to which part
+written whole or not at all), ``SHA256SUMS`` (:mod:`localbias.files`) and a lock while a run works in it. A file
+that is not as it was written is put aside, named in a warning, and made anew. Which prompts belong to which part
 is fixed before the first is asked, so a run that was killed and resumed ends with the same bytes as
 one that was not.
 """
@@ -15,12 +16,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 from filelock import FileLock, Timeout
 
 from localbias.errors import BadTable, LocalBiasError
-from localbias.files import replacing
+from localbias.files import checked, kept, put_aside, read_checked
 
 
 class RunBusy(LocalBiasError, RuntimeError):
@@ -32,7 +31,7 @@ class OtherRun(LocalBiasError, ValueError):
 
 
 class BrokenPart(LocalBiasError, OSError):
-    """A stored part that cannot be read, or that holds answers to prompts it must not hold."""
+    """A part that holds answers to prompts it must not hold."""
 
     __str__ = Exception.__str__
 
@@ -94,25 +93,15 @@ class AnswerStore:
     def _claim(self):
         path = self.folder / "run.json"
         mine = {"fingerprint": fingerprint(self.settings), "settings": self.settings, "parts": len(self.parts)}
-        if not path.exists():
-            if strangers := sorted(p.name for p in self.folder.glob("*.parquet")):
-                raise OtherRun(
-                    "the folder holds answers but not what run they are from",
-                    where=str(self.folder),
-                    expected="an empty folder or one with run.json",
-                    got=", ".join(strangers[:3]),
-                )
-            with replacing(path) as draft:
+        there = path.exists()
+        theirs = kept(path, json.load)
+        if theirs is None:
+            self._clear(there)
+            with checked(path) as draft:
                 draft.write_text(
                     json.dumps(mine, indent=1, sort_keys=True, ensure_ascii=False, default=str) + "\n", encoding="utf-8"
                 )
             return
-        try:
-            theirs = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise BrokenPart(
-                "run.json cannot be read", where=str(path), got=str(error), todo="delete the folder and run again"
-            ) from error
         if theirs.get("fingerprint") != mine["fingerprint"]:
             settings = json.loads(json.dumps(self.settings, default=str))
             before = theirs.get("settings", {})
@@ -125,12 +114,25 @@ class AnswerStore:
                 todo="give this run a folder of its own, or delete that one",
             )
 
+    def _clear(self, damaged: bool) -> None:
+        """Before run.json is written: no parts may be there but those of a run whose run.json was damaged."""
+        strangers = sorted(self.folder.glob("*.parquet"))
+        if strangers and not damaged:
+            raise OtherRun(
+                "the folder holds answers but not what run they are from",
+                where=str(self.folder),
+                expected="an empty folder or one with run.json",
+                got=", ".join(p.name for p in strangers[:3]),
+            )
+        for part in strangers:
+            put_aside(part, ValueError("what run this part is from is not known"))
+
     def path(self, index: int) -> Path:
         """Where part ``index`` is kept."""
         return self.folder / f"part-{index:05d}.parquet"
 
     def missing(self) -> list[int]:
-        """The parts still to be computed; a part that is there is read and checked first."""
+        """The parts still to be computed: not there, or damaged; a part that is there is read and checked first."""
         names = {self.path(i).name for i in range(len(self.parts))}
         if extra := sorted(p.name for p in self.folder.glob("part-*.parquet") if p.name not in names):
             raise BrokenPart(
@@ -141,17 +143,18 @@ class AnswerStore:
             )
         todo = []
         for index in range(len(self.parts)):
-            if self.path(index).exists():
-                self.read(index)
-            else:
+            table = kept(self.path(index), pd.read_parquet)
+            if table is None:
                 todo.append(index)
+            else:
+                self._check(index, table)
         return todo
 
     def write(self, index: int, table: pd.DataFrame, wall: float = 0.0, cpu: float = 0.0) -> None:
         """Store a finished part, whole or not at all, and note how long it took (seconds) in ``times.csv``."""
         self._check(index, table)
-        with replacing(self.path(index)) as draft:
-            pq.write_table(pa.Table.from_pandas(table, preserve_index=False), draft)
+        with checked(self.path(index)) as draft:
+            table.to_parquet(draft, index=False)
         with open(self.folder / "times.csv", "a", encoding="utf-8") as times:
             times.write(f"{index},{wall:.3f},{cpu:.3f}\n")
 
@@ -165,16 +168,7 @@ class AnswerStore:
 
     def read(self, index: int) -> pd.DataFrame:
         """A stored part."""
-        path = self.path(index)
-        try:
-            table = pq.read_table(path).to_pandas()
-        except (pa.ArrowException, OSError, ValueError) as error:
-            raise BrokenPart(
-                "a stored part cannot be read: it was cut short or changed",
-                where=str(path),
-                got=str(error)[:200],
-                todo="delete this file and run again",
-            ) from error
+        table = read_checked(self.path(index), pd.read_parquet)
         self._check(index, table)
         return table
 

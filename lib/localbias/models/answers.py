@@ -11,6 +11,7 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 
 import pandas as pd
@@ -26,7 +27,7 @@ from localbias.prompts.roles import role_codes
 from localbias.prompts.wording import PromptForm, cue_of, prompt_form
 from localbias.registry import ranges
 
-FORMAT = 2
+FORMAT = 3
 """Raised when stored answers of earlier versions must not be taken up again."""
 DESIGN = (
     "prompt_id",
@@ -161,7 +162,7 @@ def answer_probabilities(
     progress : bool
         Show a progress bar.
     draws : mapping, for "generate" only
-        seeds, temperature, top_p, max_new_tokens of :func:`localbias.models.written_answers.generate`.
+        seeds, temperature, top_p, max_new_tokens, words of :func:`localbias.models.written_answers.generate`.
 
     Returns
     -------
@@ -203,12 +204,25 @@ def answer_probabilities(
         "orders": orders,
         "budget": budget,
         "prompts": prompts_hash(shown, wording),
-        "dtype": str(ready.model.dtype),
+        **_decisive(ready),
         **{f"draws.{k}": v for k, v in (draws or {}).items()},
     }
     answers = _run(job, shown, settings, folder, f"{ready.name}: {protocol}" if progress else None)
     table = attach(shown[[c for c in DESIGN if c in shown]], answers)
     return table.assign(**marks).sort_values(["prompt_id", "permutation"], ignore_index=True)
+
+
+def _decisive(ready: Loaded) -> dict:
+    """What else changes answers and may not be in a revision: precision, template, end tokens, the libraries."""
+    from localbias.models.written_answers import end_tokens
+
+    template = json.dumps(getattr(ready.tokenizer, "chat_template", None), default=str)
+    return {
+        "dtype": str(ready.model.dtype),
+        "chat_template": hashlib.sha256(template.encode()).hexdigest(),
+        "end_tokens": sorted(end_tokens(ready.tokenizer, ready.model)),
+        "versions": {package: version(package) for package in ("torch", "transformers", "tokenizers")},
+    }
 
 
 def written_answers(

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import errno
-import json
 import re
 import shutil
 import tempfile
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 
 from filelock import FileLock
 
 from localbias.errors import LocalBiasError
-from localbias.files import cache_dir
-from localbias.models.packaged import content_hash
+from localbias.files import MANIFEST, cache_dir, put_aside, seal, sealed
 
-FORMAT = 1
+FORMAT = 2
 """Raised when a conversion changes, so that folders made by an older one are not taken."""
-
-_MANIFEST = "manifest.json"
 
 
 def slug(name: str) -> str:
@@ -47,8 +42,8 @@ def converted(name: str, digest: str, write: Callable[[Path], None]) -> Path:
     Returns
     -------
     Path
-        A folder whose files have the sizes and hashes that were written. A damaged one is
-        replaced, with a warning. Two processes never convert the same model at once.
+        A folder whose files have the hashes that were written (:func:`localbias.files.sealed`). A damaged
+        one is put aside and made anew, with a warning. Two processes never convert the same model at once.
     """
     try:
         base = cache_dir("models")
@@ -69,35 +64,23 @@ def _make(folder: Path, write: Callable[[Path], None]) -> None:
     for left_over in folder.parent.glob(f".{folder.name}.*.part"):
         shutil.rmtree(left_over)
     if folder.exists():
-        warnings.warn(f"the converted model in {folder} is damaged and is made anew", stacklevel=3)
-        shutil.rmtree(folder)
+        put_aside(folder, ValueError("the converted model is not as it was written"))
     draft = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=".part"))
     try:
         write(draft)
-        (draft / _MANIFEST).write_text(json.dumps(_describe(draft), indent=1, sort_keys=True), encoding="utf-8")
+        seal(draft)
         draft.chmod(0o755)
         draft.rename(folder)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
 
 
-def _describe(folder: Path) -> dict[str, dict]:
-    files = sorted(path for path in folder.iterdir() if path.name != _MANIFEST)
-    return {path.name: {"bytes": path.stat().st_size, "sha256": content_hash((path,))} for path in files}
-
-
 def _whole(folder: Path) -> bool:
-    manifest = folder / _MANIFEST
-    if not manifest.is_file():
-        return False
+    """Whether the folder holds the files that were written, unchanged, and no others."""
     try:
-        stated = json.loads(manifest.read_text(encoding="utf-8"))
-    except ValueError:
+        return {*sealed(folder, required=()), MANIFEST} == {path.name for path in folder.iterdir()}
+    except LocalBiasError:
         return False
-    files = {path.name for path in folder.iterdir()} - {_MANIFEST}
-    if files != set(stated) or any((folder / f).stat().st_size != stated[f]["bytes"] for f in files):
-        return False
-    return _describe(folder) == stated
 
 
 def _not_written(name: str, problem: OSError) -> LocalBiasError:

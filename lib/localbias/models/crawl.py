@@ -19,7 +19,7 @@ from filelock import FileLock
 from tqdm import tqdm
 
 from localbias.errors import ModelUnavailable
-from localbias.files import cache_dir, replacing
+from localbias.files import cache_dir, checked, intact, put_aside
 from localbias.models.hub import offline
 
 ADDRESS = "https://dl.fbaipublicfiles.com/fasttext/vectors-crawl"
@@ -76,11 +76,13 @@ def fetch(language: str, address: str = ADDRESS, folder: Path | None = None) -> 
     """
     folder = folder or cache_dir("fasttext")
     target = folder / f"cc.{language}.300.bin"
-    if target.is_file():
+    if intact(target):
         return target
     packed = folder / f"{target.name}.gz"
     with FileLock(folder / f".{target.name}.lock"):
-        if not target.is_file():
+        if not intact(target):
+            if target.is_file():
+                put_aside(target, ValueError(f"{target.name} is not as it was written"))
             _download(f"{address}/{packed.name}", packed, language)
             _unpack(packed, target)
             packed.unlink()
@@ -143,7 +145,7 @@ def _receive(answer, part: Path, start: int, language: str) -> None:
 
 def _unpack(packed: Path, target: Path) -> None:
     try:
-        with gzip.open(packed, "rb") as stream, replacing(target) as draft, open(draft, "wb") as out:
+        with gzip.open(packed, "rb") as stream, checked(target) as draft, open(draft, "wb") as out:
             shutil.copyfileobj(stream, out, _CHUNK)
     except (EOFError, gzip.BadGzipFile, zlib.error) as problem:
         packed.unlink()

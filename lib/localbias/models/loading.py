@@ -7,6 +7,7 @@ file or file of word vectors, a local folder in transformers form, a Hugging Fac
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
 import re
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 log = logging.getLogger(__name__)
+
+NOT_READ = (".bin", ".pt", ".pth", ".ckpt", ".h5", ".msgpack", ".onnx", ".ot", ".gguf", ".md", ".png", ".jpg")
+"""Kinds of files in a model folder that nothing here reads: weights in other forms, and what is for people."""
 
 
 @dataclass(frozen=True)
@@ -260,10 +264,18 @@ def _local_folder(name: str, path: Path) -> ModelInfo:
             where=str(path),
             todo="save the model with save_pretrained",
         )
-    files = sorted(p for p in path.iterdir() if p.suffix in (".json", ".safetensors", ".txt", ".model"))
-    return ModelInfo(
-        name, "", "float32", f"sha256:{packaged.content_hash(tuple(files))[:12]}", "folder", "folder", (path,)
-    )
+    return ModelInfo(name, "", "float32", f"sha256:{_folder_hash(path)[:12]}", "folder", "folder", (path,))
+
+
+def _folder_hash(path: Path) -> str:
+    """sha256 over names and contents of a model folder: templates, tokenizer, generation settings, weights.
+
+    Only hidden files and files of kinds that are never read (:data:`NOT_READ`) are left out.
+    """
+    inside = sorted((p.relative_to(path).as_posix(), p) for p in path.rglob("*") if p.is_file())
+    read = [(n, p) for n, p in inside if p.suffix not in NOT_READ and not any(x.startswith(".") for x in n.split("/"))]
+    lines = [f"{packaged.content_hash((p,))}  {n}" for n, p in read]
+    return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def _convert(info: ModelInfo, folder: Path) -> None:

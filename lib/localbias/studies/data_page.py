@@ -12,7 +12,7 @@ from localbias import sources
 from localbias.audit import words as quality
 from localbias.audit.word_rules import SEVERITIES, is_gap
 from localbias.errors import unknown
-from localbias.files import cache_dir, replacing
+from localbias.files import cache_dir, checked, kept
 from localbias.registry import LANGUAGES, TESTS, ranges
 from localbias.words import rebuild
 from localbias.words.lexicon import dataset_label, folded, languages_in, resolve_dataset, word_table
@@ -280,10 +280,10 @@ def without(doubts: pd.DataFrame, dataset: str, languages: Iterable[str], confid
     )
     left = (~doubted).groupby([table[name] for name in KEY], sort=False).transform("sum")
     text = table.loc[~doubted | (left < 2), ["variant", *REQUIRED]].to_csv(index=False, lineterminator="\n")
-    digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
     path = cache_dir("lexicons", digest) / f"{dataset_label(resolve_dataset(dataset))}-without-{confidence}-doubts.csv"
-    if not path.is_file():
-        with replacing(path) as draft:
+    if kept(path, lambda stream: stream.read()) is None:
+        with checked(path) as draft:
             draft.write_text(text, encoding="utf-8")
     return str(path)
 

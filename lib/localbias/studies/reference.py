@@ -26,7 +26,7 @@ import pandas as pd
 import torch
 
 from localbias.errors import BadTable, SourceUnavailable
-from localbias.files import project_root, replacing, write_csv
+from localbias.files import checked, project_root, read_checked, write_csv
 from localbias.models.answer_store import AnswerStore
 from localbias.models.answers import answer_probabilities, prompts_hash
 from localbias.prompts.generation import generate_prompts
@@ -110,13 +110,13 @@ def write(probabilities: pd.DataFrame, about: dict, out: Path) -> Path:
     profiles = pd.concat([bias_profile(probabilities, c, **settings) for c in CONDITIONS], ignore_index=True)
     chance = pd.concat([largest_by_chance(probabilities, c, **settings) for c in CONDITIONS])
     for name, table in (("scores", scores), ("profile", profiles), ("chance", chance)):
-        with replacing(stem.with_name(f"{stem.name}-{name}.csv")) as draft:
+        with checked(stem.with_name(f"{stem.name}-{name}.csv")) as draft:
             write_csv(table.round(6), draft)
     kept = probabilities[["prompt_id", *P]].sort_values("prompt_id").astype({p: "float16" for p in P})
-    with replacing(stem.with_name(stem.name + "-probabilities.parquet")) as draft:
+    with checked(stem.with_name(stem.name + "-probabilities.parquet")) as draft:
         kept.to_parquet(draft, index=False, compression="zstd")
     path = stem.with_name(stem.name + ".json")
-    with replacing(path) as draft:
+    with checked(path) as draft:
         draft.write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return path
 
@@ -144,6 +144,8 @@ def read(model: str = "gemma-3-270m") -> dict:
     ------
     SourceUnavailable
         When no full run with this model is kept.
+    WrongHash
+        When a file of it is not as it was written.
     """
     stem = _stem(reference_folder(), model)
     if not has_reference(model):
@@ -153,11 +155,12 @@ def read(model: str = "gemma-3-270m") -> dict:
             where=str(stem.parent),
             todo="python -m localbias.studies.reference --model …",
         )
-    held = {name: pd.read_csv(stem.with_name(f"{stem.name}-{name}.csv")) for name in ("scores", "profile", "chance")}
-    about = held["about"] = json.loads(stem.with_name(stem.name + ".json").read_text(encoding="utf-8"))
+    tables = ("scores", "profile", "chance")
+    held = {name: read_checked(stem.with_name(f"{stem.name}-{name}.csv"), pd.read_csv) for name in tables}
+    about = held["about"] = read_checked(stem.with_name(stem.name + ".json"), json.load)
     whose = {key: about.get(key, "not stated") for key in ("model", "revision", "weights", "protocol")}
-    held |= {name: held[name].assign(dataset="filbbq", **whose) for name in ("scores", "profile", "chance")}
-    kept = pd.read_parquet(stem.with_name(stem.name + "-probabilities.parquet"))
+    held |= {name: held[name].assign(dataset="filbbq", **whose) for name in tables}
+    kept = read_checked(stem.with_name(stem.name + "-probabilities.parquet"), pd.read_parquet)
     kept = kept.astype({p: float for p in P})
     kept[P] = kept[P].div(kept[P].sum(axis=1).clip(lower=1.0), axis=0)  # half precision may round a sum above 1
     held["probabilities"] = kept.assign(**whose)

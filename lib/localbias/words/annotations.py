@@ -112,7 +112,7 @@ CATEGORIES: dict[int, tuple[str, ...]] = {
 MISSPELT = {"Permament": "Permanent", "Hindu religiion names": "Hindu religion names"}
 """Category names as some annotators' workbooks spell them → as meant."""
 
-SHEETS_READ_AS = "v1"
+SHEETS_READ_AS = "v2"
 """Names the form of cells in the cache; changes with what this module reads."""
 
 TABS = {1: 2, 2: 1, 3: 1}

@@ -17,7 +17,7 @@ import pandas as pd
 
 from localbias import sources
 from localbias.errors import unknown
-from localbias.files import cache_dir, replacing
+from localbias.files import cache_dir, checked, kept
 from localbias.registry import LANGUAGES
 from localbias.words.annotations import SHEETS_READ_AS, Workbook, cleaned, read_workbook
 from localbias.words.assemble import VALENCE_SETS, assemble
@@ -60,11 +60,12 @@ def published_workbook(path: str) -> Workbook:
     """A published workbook; its cells are kept in the cache, because reading .xlsx is slow."""
     file = sources.fetch(path)
     digest = sources.pinned(path)[1]
-    kept = cache_dir("annotations") / f"{digest[:32]}-{SHEETS_READ_AS}.parquet"
-    if kept.is_file():
-        return Workbook(file, int(path.removesuffix(".xlsx")[-1]), pd.read_parquet(kept))
+    held = cache_dir("annotations") / f"{digest[:32]}-{SHEETS_READ_AS}.parquet"
+    cells = kept(held, pd.read_parquet)
+    if cells is not None:
+        return Workbook(file, int(path.removesuffix(".xlsx")[-1]), cells)
     book = read_workbook(file)
-    with replacing(kept) as draft:
+    with checked(held) as draft:
         book.cells.to_parquet(draft, index=False)
     return book
 
