@@ -7,6 +7,13 @@ everywhere, and the parts stay readable as attributes.
 
 from __future__ import annotations
 
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+NO_ROOM = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOTDIR}
+"""What a place that cannot be written answers: no right, read-only, full, broken, no folder."""
+
 
 class LocalBiasError(Exception):
     """Base of all errors raised on purpose.
@@ -77,6 +84,34 @@ class NotebookFailed(LocalBiasError, RuntimeError):
     """A notebook that stopped: names the notebook, the cell and the error."""
 
 
+@contextmanager
+def reading(what: str, where: object, expected: str = "", todo: str = "") -> Iterator[None]:
+    """Whatever a reader of a model's files raises is a :class:`ModelUnavailable`: what was read, where, and why not.
+
+    What the machine lacks (memory, room on the disk) stays what it is.
+
+    >>> with reading("the weights of 'x'", "x/model.safetensors"):
+    ...     [][0]
+    Traceback (most recent call last):
+    ...
+    localbias.errors.ModelUnavailable: the weights of 'x' cannot be read: list index out of range
+      where: x/model.safetensors
+      got: IndexError
+    """
+    try:
+        yield
+    except (LocalBiasError, MemoryError):
+        raise
+    except Exception as problem:
+        if getattr(problem, "errno", None) in NO_ROOM:
+            raise
+        said = " ".join(str(problem).split())[:400]
+        kind = type(problem).__name__
+        raise ModelUnavailable(
+            f"{what} cannot be read: {said}", expected=expected, got=kind, where=str(where), todo=todo
+        ) from problem
+
+
 def unknown(kind: str, name: object, known, todo: str = "") -> UnknownName:
     """An :class:`UnknownName` that offers the nearest known names.
 
@@ -85,7 +120,7 @@ def unknown(kind: str, name: object, known, todo: str = "") -> UnknownName:
     """
     from difflib import get_close_matches
 
-    known = [str(k) for k in known]
-    near = get_close_matches(str(name), known, n=1)
+    known, shown = [str(k) for k in known], repr(name)[:200]
+    near = get_close_matches(str(name)[:200], known, n=1)
     hint = f"did you mean {near[0]}?" if near else todo or f"choose one of the {len(known)} known names"
-    return UnknownName(f"unknown {kind}: {name!r}", expected=", ".join(known), got=repr(name), todo=hint)
+    return UnknownName(f"unknown {kind}: {shown}", expected=", ".join(known), got=shown, todo=hint)

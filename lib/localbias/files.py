@@ -57,6 +57,14 @@ def cache_dir(*parts: str) -> Path:
     return folder
 
 
+def given_path(name: str | os.PathLike) -> Path:
+    """The path that a person named: relative to where they stand, also in a notebook that runs in another folder.
+
+    ``localbias run`` passes its own working folder on as ``LOCALBIAS_CWD``.
+    """
+    return Path(os.environ.get("LOCALBIAS_CWD") or ".", os.path.expanduser(name))
+
+
 def project_root() -> Path:
     """The book's folder: ``LOCALBIAS_ROOT``, or the nearest one above with ``_config.yml``.
 

@@ -248,3 +248,12 @@ def test_the_enumerated_half_is_what_the_documentation_says():
     assert MAX_HALF == 2**15
     assert exact_p(*drawn(1, 15, 15)).method == "enumeration"
     assert exact_p(*drawn(1, 16, 15)).method == "shift"
+
+
+@pytest.mark.parametrize("scale", [1e308, 1.7e308, -1.7e308])
+def test_p_is_the_same_at_the_ends_of_the_number_range(scale):
+    """An invariant: p knows no scale (for a negative one, X and Y change places)."""
+    x, y = np.array([1.0, 0.5, -0.25]), np.array([-1.0, 0.25, -0.5])
+    small = exact_p(x, y) if scale > 0 else exact_p(-x, -y)
+    assert exact_p(scale * x, scale * y) == small
+    assert exact_p(np.array([scale, -scale]), np.array([-scale, scale])).n_splits == 6

@@ -1,8 +1,10 @@
 """A name → a model: what is found, what is refused, what is said when it cannot be had."""
 
+import json
 import os
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import textwrap
@@ -67,7 +69,9 @@ def test_a_cached_hub_model_works_without_the_hub(tmp_path):
     assert said.split(" ", 1)[0] == f"hub:someone/tiny@{commit[:12]}" and "(1, 16)" in said and "M7" in said
 
 
-@pytest.mark.parametrize("name", ["no such model", "a/b/c", "multilingual-e5-smal", ""])
+@pytest.mark.parametrize(
+    "name", ["no such model", "multilingual-e5-smal", "", "-p", "a..b", "x" * 5000, "x/" + "y" * 5000]
+)
 def test_a_name_that_cannot_be_a_model(name):
     with pytest.raises(UnknownName, match="unknown model"):
         resolve(name)
@@ -289,3 +293,75 @@ def test_half_precision_can_be_asked_for(tmp_path):
     one, other = (e.encode(["flow"], ["M5"])["M5"] for e in (whole, half))
     assert one.dtype == other.dtype == np.float32
     assert not np.array_equal(one, other) and np.allclose(one, other, atol=0.1)
+
+
+PATHS = ["./here", "../x", "/no/such/model", "~/no-such-model", "a/b/c", "folder/", "weights.gguf", "mymodels/llama"]
+
+
+@pytest.mark.parametrize("name", [*PATHS, "../" + "x" * 5000, "./nul\0"])
+def test_what_looks_like_a_path_and_is_none_is_never_asked_of_the_hub(name, tmp_path, monkeypatch):
+    """ "mymodels/llama" could be a hub id, but a folder ``mymodels`` lies where the person stands."""
+    monkeypatch.setattr("localbias.models.hub.commit", lambda *_, **__: pytest.fail("the hub was asked"))
+    monkeypatch.setenv("LOCALBIAS_CWD", str(tmp_path))
+    (tmp_path / "mymodels").mkdir()
+    with pytest.raises(ModelUnavailable, match="no model at this path") as caught:
+        resolve(name)
+    assert len(str(caught.value)) < 2000
+
+
+def test_a_path_is_relative_to_where_the_person_stands(tmp_path, monkeypatch):
+    """As in a notebook that `localbias run` executes in another folder; and with @ the hub can still be meant."""
+    embed_made.llama(tmp_path / "stands" / "mymodels" / "llama")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    monkeypatch.setenv("LOCALBIAS_CWD", str(tmp_path / "stands"))
+    assert resolve("mymodels/llama").source == "folder"
+    monkeypatch.setattr("localbias.models.hub.commit", lambda repo, *_, **__: "c" * 40)
+    assert resolve("mymodels/llama@main").source == resolve("owner/name").source == "hub"
+
+
+def _damage(folder, kind):
+    """One thing wrong with a model's folder."""
+    config = json.loads((folder / "config.json").read_text())
+    if kind == "shape":
+        (folder / "config.json").write_text(json.dumps(config | {"hidden_size": 2 * config["hidden_size"]}))
+    elif kind == "no tokenizer":
+        for file in folder.glob("*token*"):
+            file.unlink()
+        (folder / "vocab.txt").unlink(missing_ok=True)
+    else:
+        texts = {"list": "[]", "text": '"bert"', "no json": "{", "not UTF-8": b"\xff\xfe", "no type": "{}"}
+        content = texts[kind] if isinstance(texts[kind], bytes) else texts[kind].encode()
+        (folder / "config.json").write_bytes(content)
+
+
+KINDS = ["shape", "no tokenizer", "list", "text", "no json", "not UTF-8", "no type"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("made", ["bert", "llama"])
+def test_a_damaged_folder_is_named(tmp_path, made, kind):
+    folder = getattr(embed_made, made)(tmp_path / made)
+    _damage(folder, kind)
+    with pytest.raises(ModelUnavailable) as caught:
+        Encoder(str(folder), cache=False).encode(["flow"])
+    assert str(folder) in str(caught.value) and repr(str(folder)) in str(caught.value)
+    with pytest.raises(ModelUnavailable):
+        load_causal(str(folder))
+
+
+def test_an_unknown_dtype_is_named(tmp_path):
+    folder = str(embed_made.llama(tmp_path))
+    for call in (lambda: Encoder(folder, dtype="float8"), lambda: load_causal(folder, dtype="float8")):
+        with pytest.raises(UnknownName, match="unknown dtype: 'float8'"):
+            call()
+
+
+def test_arrays_in_arrays_of_a_gguf_header_are_refused_without_recursion(tmp_path):
+    """The header's only entry: an array of one array of one array … 100,000 deep (GGUF specification, version 3)."""
+    path = tmp_path / "nested.gguf"
+    nested = struct.pack("<IQ", 9, 1) * 100_000
+    entry = struct.pack("<Q", 1) + b"k" + struct.pack("<I", 9) + nested
+    path.write_bytes(b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + entry)
+    with pytest.raises(ModelUnavailable, match="array of arrays"):
+        load_causal(str(path))

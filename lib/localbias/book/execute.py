@@ -62,7 +62,7 @@ def run_notebook(
     check_choices(notebook, effective)
     folder = folder or book_results() / notebook.stem
     with draft_folder(folder) as draft:
-        with _environment(LOCALBIAS_RESULTS=str(draft), LOCALBIAS_NOTEBOOK=notebook.stem):
+        with _environment(LOCALBIAS_RESULTS=str(draft), LOCALBIAS_NOTEBOOK=notebook.stem, LOCALBIAS_CWD=os.getcwd()):
             executed = _execute(notebook, asked, progress)
         yield Run(notebook, effective, executed, draft, folder)
 

@@ -147,6 +147,8 @@ def exact_p(
     x, y = _checked(association_x, association_y)
     n_splits = comb(len(x) + len(y), len(x))
     values = np.concatenate([x, y])
+    if np.abs(values).max() > np.finfo(float).max / 4:  # their differences would overflow; p knows no scale
+        values = values / 4
     if np.ptp(values) <= SPREAD_FLOOR:
         return PermutationP(Bounded(1.0, 1.0, 1.0), Bounded(0.0, 0.0, 0.0), n_splits, "constant")
     whole, tie = _integers(values)

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
-from localbias.errors import ModelUnavailable
+from localbias.errors import reading
 
 _SIZES = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}
 _STRING, _ARRAY, _U32 = 8, 9, 4
@@ -41,17 +41,13 @@ def convert(source: Path, folder: Path) -> None:
         cannot read.
     """
     slim = folder / "weights.gguf"
+    expected = "a whole file of an architecture and tokenizer that transformers can load"
+    todo = "use the same model as a Hugging Face id or a safetensors folder"
     try:
-        header = strip_vocabulary(source, slim)
-        tokenizer = _tokenizer(source, header)
-        model = _model(slim)
-    except (ValueError, NotImplementedError, KeyError, struct.error) as problem:
-        raise ModelUnavailable(
-            f"the GGUF file cannot be read: {problem}",
-            where=str(source),
-            expected="a whole file of an architecture and tokenizer that transformers can load",
-            todo="use the same model as a Hugging Face id or a safetensors folder",
-        ) from problem
+        with reading("the GGUF file", source, expected, todo):
+            header = strip_vocabulary(source, slim)
+            tokenizer = _tokenizer(source, header)
+            model = _model(slim)
     finally:
         slim.unlink(missing_ok=True)
     tokenizer.save_pretrained(folder)
@@ -175,6 +171,8 @@ def _value(view, at: int, kind: int):
     if kind == _ARRAY:
         of, count = struct.unpack_from("<IQ", view, at)
         at += 12
+        if of == _ARRAY:
+            raise ValueError("an array of arrays, which no model's header holds")
         if of in _SIZES:
             return None, at + _SIZES[of] * count
         for _ in range(count):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from pathlib import Path
 
 from localbias.errors import ModelUnavailable
@@ -16,10 +15,17 @@ _SKIP = ["onnx/*", "openvino/*", "*/*", "*.msgpack", "*.h5", "*.bin"]
 def is_id(name: str) -> bool:
     """Whether a name can be a hub id.
 
-    >>> is_id("owner/name"), is_id("bert-base-chinese"), is_id("a/b/c"), is_id("no spaces")
-    (True, True, False, False)
+    >>> is_id("owner/name"), is_id("bert-base-chinese"), is_id("a/b/c"), is_id("no spaces"), is_id("../x"), is_id("-p")
+    (True, True, False, False, False, False)
     """
-    return re.fullmatch(r"[\w.-]+(/[\w.-]+)?", name) is not None
+    from huggingface_hub.errors import HFValidationError
+    from huggingface_hub.utils import validate_repo_id
+
+    try:
+        validate_repo_id(name)
+    except HFValidationError:
+        return False
+    return True
 
 
 def offline() -> bool:

@@ -16,7 +16,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from localbias.errors import ModelUnavailable, unknown
+from localbias.errors import ModelUnavailable, reading, unknown
+from localbias.files import given_path
 from localbias.models import crawl, gguf, hub, packaged
 from localbias.models.conversion import converted
 from localbias.registry import MODELS
@@ -29,6 +30,9 @@ log = logging.getLogger(__name__)
 
 NOT_READ = (".bin", ".pt", ".pth", ".ckpt", ".h5", ".msgpack", ".onnx", ".ot", ".gguf", ".md", ".png", ".jpg")
 """Kinds of files in a model folder that nothing here reads: weights in other forms, and what is for people."""
+
+DTYPES = ("float32", "bfloat16", "float16", "auto")
+"""Types of weights in memory; "auto" is as they are stored."""
 
 
 @dataclass(frozen=True)
@@ -88,13 +92,23 @@ def resolve(name: str) -> ModelInfo:
     carried = packaged.find(name)
     if carried:
         return ModelInfo(name, known.kind, known.weights, carried.revision, "package", carried.form, carried.files)
-    path = Path(name).expanduser()
-    if crawl.is_name(name) and not path.exists():
+    path = given_path(name)
+    if os.path.isfile(path):  # False also for what can be no path
+        with reading(f"the model {name!r}", path):
+            return _local_file(name, path)
+    if name and os.path.isdir(path):
+        with reading(f"the model {name!r}", path):
+            return _local_folder(name, path)
+    if crawl.is_name(name):
         return ModelInfo(name, "static", "float32", crawl.revision(name), "download", "fasttext-cc")
-    if path.is_file():
-        return _local_file(name, path)
-    if name and path.is_dir():
-        return _local_folder(name, path)
+    if not known and _is_path(name):
+        raise ModelUnavailable(
+            "there is no model at this path",
+            expected="a folder with config.json and *.safetensors, a .gguf file or a file of word vectors",
+            got=repr(name)[:200],
+            where=str(path)[:400],
+            todo=f"paths are relative to {given_path('.').resolve()}; a hub model of this name is owner/name@main",
+        )
     if known and not known.hub:
         raise ModelUnavailable(
             f"the model {name!r} is not installed",
@@ -108,6 +122,14 @@ def resolve(name: str) -> ModelInfo:
     weights = "float32 (hub)" if known and known.package else "float32"
     kind = known.kind if known else ""
     return ModelInfo(name, kind, weights, f"hub:{repo}@{commit[:12]}", "hub", "hub", (), repo, commit)
+
+
+def _is_path(name: str) -> bool:
+    """Whether a name is meant as a path: by its form, or because its first part is a folder where one stands."""
+    by_form = name.startswith((".", "/", "~")) or "\\" in name or name.count("/") > 1 or name.endswith("/")
+    first, slash, rest = name.partition("/")
+    beside = bool(slash) and "@" not in rest and os.path.isdir(given_path(first))
+    return by_form or beside or Path(name).suffix in (".gguf", ".bin", ".ftz", ".vec", ".gz", ".kv", ".safetensors")
 
 
 def load_causal(
@@ -136,14 +158,13 @@ def load_causal(
     ModelUnavailable
         When the model cannot be found, or has no head that predicts tokens.
     """
-    from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM
+    from transformers import AutoModelForCausalLM, AutoModelForMaskedLM
 
     info = resolve(name)
     if info.kind == "static":
         raise _no_head(info, "static word vectors")
     folder = local_folder(info)
-    config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
-    head = _head(config, info)
+    head = _head(_config(info), info)
     tokenizer = load_tokenizer(info)
     if head == "causal" and tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
@@ -155,6 +176,8 @@ def load_causal(
 
 def in_dtype(info: ModelInfo, dtype: str) -> ModelInfo:
     """What is known of a model whose weights are used in another precision: its revision and weights say so."""
+    if dtype not in DTYPES:
+        raise unknown("dtype", dtype, DTYPES)
     if dtype == "float32":
         return info
     return replace(info, revision=f"{info.revision} in {dtype}", weights=f"{info.weights} in {dtype}")
@@ -176,22 +199,25 @@ def load_tokenizer(info: ModelInfo) -> PreTrainedTokenizerBase:
     from transformers import AutoTokenizer
 
     folder = local_folder(info)
-    try:
-        return AutoTokenizer.from_pretrained(folder, use_fast=True, trust_remote_code=False)
-    except (OSError, ValueError) as problem:
+    todo = "check that the folder holds tokenizer.json, or the files its tokenizer class needs"
+    with reading(f"the tokenizer of {info.name!r}", folder, todo=todo):
+        tokenizer = AutoTokenizer.from_pretrained(folder, use_fast=True, trust_remote_code=False)
+        knows = set(tokenizer.get_vocab()) - set(tokenizer.all_special_tokens)
+    if not knows:  # what transformers makes where there is no file of a tokenizer: no word has a token
         raise ModelUnavailable(
-            f"the tokenizer of {info.name!r} cannot be read: {problem}",
+            f"the tokenizer of {info.name!r} is not there",
+            expected="a vocabulary",
+            got="special tokens only",
             where=str(folder),
-            todo="check that the folder holds tokenizer.json, or the files its tokenizer class needs",
-        ) from problem
+            todo=todo,
+        )
+    return tokenizer
 
 
 def with_start_token(tokenizer: PreTrainedTokenizerBase, info: ModelInfo) -> PreTrainedTokenizerBase:
     """The tokenizer with the start token that only the model's configuration names, when it is a special token."""
-    from transformers import AutoConfig
-
     if tokenizer.bos_token is None and tokenizer.cls_token is None:
-        named = getattr(AutoConfig.from_pretrained(local_folder(info), trust_remote_code=False), "bos_token_id", None)
+        named = getattr(_config(info), "bos_token_id", None)
         added = tokenizer.added_tokens_decoder.get(named) if isinstance(named, int) else None
         if added is not None and added.special and added.content != tokenizer.unk_token:
             tokenizer.bos_token = added.content
@@ -284,7 +310,8 @@ def _convert(info: ModelInfo, folder: Path) -> None:
     if info.form == "e5":
         from localbias.models import e5
 
-        e5.convert(info.files[0], folder)
+        with reading(f"the model {info.name!r}", info.files[0]):
+            e5.convert(info.files[0], folder)
     elif len(info.files) == 1:
         gguf.convert(info.files[0], folder)
     else:
@@ -298,20 +325,24 @@ def _convert(info: ModelInfo, folder: Path) -> None:
             joined.unlink(missing_ok=True)
 
 
-def _load(auto: Any, folder: Path, info: ModelInfo, device: str | None, dtype: str) -> PreTrainedModel:
-    from safetensors import SafetensorError
+def _config(info: ModelInfo) -> Any:
+    """A model's configuration, of an architecture that transformers knows."""
+    from transformers import AutoConfig
 
+    folder = local_folder(info)
+    with reading(f"the configuration of {info.name!r}", folder, expected="config.json of a known architecture"):
+        return AutoConfig.from_pretrained(folder, trust_remote_code=False)
+
+
+def _load(auto: Any, folder: Path, info: ModelInfo, device: str | None, dtype: str) -> PreTrainedModel:
     _quiet()
-    try:
+    if dtype not in DTYPES:
+        raise unknown("dtype", dtype, DTYPES)
+    expected = "config.json of a known architecture and safetensors weights"
+    with reading(f"the weights of {info.name!r}", folder, expected=expected):
         model, report = auto.from_pretrained(
             folder, dtype=dtype, use_safetensors=True, trust_remote_code=False, output_loading_info=True
         )
-    except (OSError, ValueError, SafetensorError) as problem:
-        raise ModelUnavailable(
-            f"the weights of {info.name!r} cannot be read: {problem}",
-            where=str(folder),
-            expected="config.json of a known architecture and safetensors weights",
-        ) from problem
     missing = sorted(key for key in report["missing_keys"] if "pooler" not in key.split("."))
     if missing:
         raise ModelUnavailable(

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 
-from localbias.errors import ModelUnavailable
+from localbias.errors import ModelUnavailable, reading
 from localbias.models import crawl
 from localbias.models.conversion import converted
 from localbias.models.loading import ModelInfo
@@ -115,15 +115,16 @@ def _rows(table, n: int, index: Path) -> dict[str, int]:
 
 def open_static(info: ModelInfo, language: str) -> StaticVectors:
     """The word vectors of a resolved static model (for ``fasttext-cc``, of the language)."""
-    if info.form == "vectors":
-        return Matrix(*info.files)
-    if info.form == "fasttext":
-        return FastText(info.files[0])
-    if info.form == "fasttext-cc":
-        return FastText(crawl.fetch(crawl.language_of(info.name) or language))
-    if info.form in READERS:
-        folder = converted(Path(info.name).name, content_hash(info.files), lambda f: _as_matrix(info, f))
-        return Matrix(folder / _MATRIX, folder / _INDEX)
+    with reading(f"the word vectors of {info.name!r}", info.files[0] if info.files else language):
+        if info.form == "vectors":
+            return Matrix(*info.files)
+        if info.form == "fasttext":
+            return FastText(info.files[0])
+        if info.form == "fasttext-cc":
+            return FastText(crawl.fetch(crawl.language_of(info.name) or language))
+        if info.form in READERS:
+            folder = converted(Path(info.name).name, content_hash(info.files), lambda f: _as_matrix(info, f))
+            return Matrix(folder / _MATRIX, folder / _INDEX)
     raise ModelUnavailable(f"the model {info.name!r} has no static word vectors", got=info.form)
 
 

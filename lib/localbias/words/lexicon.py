@@ -8,6 +8,7 @@ WEATHub's annotators filled it. ``"auto"`` is the published lists where they can
 from __future__ import annotations
 
 import json
+import os
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping
@@ -19,7 +20,7 @@ import pandas as pd
 
 from localbias import sources
 from localbias.errors import BadTable, SourceUnavailable, unknown
-from localbias.files import project_root
+from localbias.files import given_path, project_root
 from localbias.registry import LANGUAGES, TESTS
 from localbias.words.tidy import COLUMNS, ROLES, TRACE, read_words_csv
 
@@ -430,12 +431,10 @@ def lexicon_names() -> list[str]:
 
 def _user_file(dataset: str) -> Path:
     named = project_root() / "data" / "lexicons" / f"{dataset}.csv"
-    if "/" not in dataset and named.is_file():
-        return named
-    if Path(dataset).expanduser().is_file():
-        return Path(dataset).expanduser()
-    if (project_root() / dataset).is_file():
-        return project_root() / dataset
+    places = [*([named] if "/" not in dataset else []), given_path(dataset), project_root() / dataset]
+    for place in places:
+        if os.path.isfile(place):  # False also for what can be no path
+            return place
     known = ["auto", PUBLISHED, STARTER, *lexicon_names()]
     raise unknown("data set", dataset, known, "put a CSV into data/lexicons, or give the path of a CSV or .xlsx file")
 
