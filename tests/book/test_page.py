@@ -9,7 +9,7 @@ import pytest
 
 import site_sample
 from localbias.book import page
-from localbias.errors import BadTable, LocalBiasError, UnknownName
+from localbias.errors import BadTable, LocalBiasError
 
 TABLE = pd.DataFrame(
     {"language": ["ur", "bn"], "word": ["گلاب", "ফুল"], "d": [-0.5, np.nan], "n": [3, 4], "ok": [True, False]}
@@ -119,14 +119,14 @@ def test_closed_boxes_warn_and_are_closed(shown):
 
 def test_the_words_of_a_test_are_closed_in_four_lists(shown):
     sets = SimpleNamespace(
-        x=["گلاب", "نرگس"], y=["مکھی"], a=["خوشی"], b=["غم"], test="weat1", language="ur", variant="all"
+        x=["گلاب", "نرگس"], y=["مکھی"], a=["خوشی"], b=["غم"], test="weat1", language="ur", variant="all", provenance={}
     )
     page.words(sets)
     assert shown[0].startswith("<details") and shown[0].count("<li>") == 5 and "X: flowers (2)" in shown[0]
     assert shown[0].count('<bdi lang="ur" dir="rtl">') == 5
-    sets.test = "weat99"
-    with pytest.raises(UnknownName):
-        page.words(sets)
+    sets.test, sets.provenance = "kin", {"categories": {"X": "women", "Y": "men", "A": "home", "B": "work"}}
+    page.words(sets)
+    assert "Words of kin, Urdu, all" in shown[1] and "X: women (2)" in shown[1] and "B: work (1)" in shown[1]
 
 
 def test_a_word_cannot_leave_its_element():

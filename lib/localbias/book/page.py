@@ -26,8 +26,8 @@ from IPython.display import HTML, Markdown, display
 
 from localbias import files
 from localbias.book.charts import render
-from localbias.errors import BadTable, LocalBiasError, unknown
-from localbias.registry import LANGUAGES, METHODS, MODELS, TESTS
+from localbias.errors import BadTable, LocalBiasError
+from localbias.registry import LANGUAGES, METHODS, MODELS, TESTS, label_of
 
 MAX_ROWS = 100
 """Rows of a table that a page shows at most; the files hold all."""
@@ -334,16 +334,15 @@ def word(text: Any, language: str) -> str:
 
 def words(sets: Any) -> None:
     """The four word lists of a test (a ``WordSets``), closed, with a content warning."""
-    if sets.test not in TESTS:
-        raise unknown("test", sets.test, TESTS)
-    spec = TESTS[sets.test]
-    columns = []
-    for role, title in spec.sets.items():
+    spec, columns = TESTS.get(sets.test), []
+    own = sets.provenance.get("categories") or {role: f"{sets.test} {role}" for role in "XYAB"}
+    for role, title in (spec.sets if spec else own).items():
         held = getattr(sets, role.lower())
         items = "".join(f"<li>{word(w, sets.language)}</li>" for w in held)
         columns.append(f"<div><h5>{role}: {_text(title)} ({len(held)})</h5><ul>{items}</ul></div>")
     tongue = LANGUAGES[sets.language].name if sets.language in LANGUAGES else sets.language
-    title = f"Words of WEAT {spec.number} ({spec.title}), {tongue}, {sets.variant}"
+    name = f"{label_of(sets.test)} ({spec.title})" if spec else sets.test
+    title = f"Words of {name}, {tongue}, {sets.variant}"
     closed(title, f'<div class="lb-words">{"".join(columns)}</div>')
 
 

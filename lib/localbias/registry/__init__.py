@@ -142,6 +142,15 @@ def weat_test_spec(name: str) -> WeatTest:
     return _known("test", name, TESTS)
 
 
+def label_of(test: str) -> str:
+    """How pages call a test: "WEAT 1"; one of a person's own by its name.
+
+    >>> label_of("weat12b"), label_of("kin")
+    ('WEAT 12b', 'kin')
+    """
+    return f"WEAT {TESTS[test].number}" if test in TESTS else test
+
+
 def _known(kind: str, name: str, table: dict[str, Any]) -> Any:
     if name not in table:
         raise unknown(kind, name, table)

@@ -13,7 +13,7 @@ from localbias.audit import words as quality
 from localbias.audit.word_rules import SEVERITIES, is_gap
 from localbias.errors import unknown
 from localbias.files import cache_dir, checked, kept
-from localbias.registry import LANGUAGES, TESTS, ranges
+from localbias.registry import LANGUAGES, TESTS, label_of, ranges
 from localbias.words import rebuild
 from localbias.words.lexicon import dataset_label, folded, languages_in, resolve_dataset, word_table
 from localbias.words.mistranslations import CONFIDENCE
@@ -56,7 +56,7 @@ def named(table: pd.DataFrame) -> pd.DataFrame:
     out["language_name"] = [LANGUAGES[code].name if code in LANGUAGES else code for code in out["language"]]
     if "test" in out:
         order = {name: place for place, name in enumerate(TESTS)}
-        out["test_label"] = [f"WEAT {TESTS[name].number}" if name in TESTS else name for name in out["test"]]
+        out["test_label"] = [label_of(name) for name in out["test"]]
         out["_order"] = [order.get(name, len(order)) for name in out["test"]]
         by.append("_order")
     return out.sort_values(by, kind="stable").drop(columns="_order", errors="ignore").reset_index(drop=True)

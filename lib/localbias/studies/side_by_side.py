@@ -10,7 +10,7 @@ from scipy import stats
 
 from localbias import sources
 from localbias.errors import BadTable, unknown
-from localbias.registry import LANGUAGES, METHODS, MODELS, TESTS
+from localbias.registry import LANGUAGES, METHODS, MODELS, TESTS, label_of
 from localbias.studies import published
 from localbias.studies.data_page import CHANGE
 
@@ -33,7 +33,7 @@ def labelled(results: pd.DataFrame) -> pd.DataFrame:
     table, by = results.assign(language_name=names), ["language_name"]
     if "test" in table:
         tests = table["test"]
-        table["test_label"] = [f"WEAT {TESTS[t].number}" if t in TESTS else t for t in tests]
+        table["test_label"] = [label_of(test) for test in tests]
         table["test_title"] = [TESTS[t].title if t in TESTS else t for t in tests]
         table["_order"], by = [order.get(t, len(order)) for t in tests], [*by, "_order"]
     if "model" in table:
@@ -177,7 +177,7 @@ def against(results: pd.DataFrame) -> pd.DataFrame:
             got=f"only {ours['model'].iloc[0]}",
         )
     pairs = labelled(together(*parts))
-    return pairs.assign(pair_label=pairs["language_name"] + ": " + pairs["other_title"])
+    return pairs.assign(pair_label=pairs["language_name"].astype(str) + ": " + pairs["other_title"].astype(str))
 
 
 def attribute_pairs(results: pd.DataFrame, pairs: Sequence[Sequence[str]]) -> pd.DataFrame:
@@ -191,7 +191,7 @@ def attribute_pairs(results: pd.DataFrame, pairs: Sequence[Sequence[str]]) -> pd
     parts = []
     for first, second in (pair for pair in pairs if pair):
         joined = side_by_side(results, "test", first, second)
-        parts.append(joined.assign(test_label=f"WEAT {TESTS[first].number} and {TESTS[second].number}"))
+        parts.append(joined.assign(test_label=f"{label_of(first)} and {label_of(second).removeprefix('WEAT ')}"))
     if not parts:
         raise BadTable("no pair of tests is asked for", expected='pairs such as ["weat12", "weat12b"]', got=str(pairs))
     return labelled(together(*parts))

@@ -486,7 +486,8 @@ def _table_sets(table: pd.DataFrame, test: str, language: str, variant: str, dat
     found = found[found["variant"] == chosen]
     words = {role: list(found.loc[found["role"] == role, "word"]) for role in ROLES}
     counts = Counter(found["source"])
-    provenance = {"file": ", ".join(sorted(counts)), "rows": len(found)}
+    categories = {role: found.loc[found["role"] == role, "category"].iloc[0] for role in ROLES}
+    provenance = {"file": ", ".join(sorted(counts)), "rows": len(found), "categories": categories}
     return WordSets(
         words["X"], words["Y"], words["A"], words["B"], test, language, chosen, dataset_label(dataset), provenance
     )

@@ -11,7 +11,7 @@ import pandas as pd
 from localbias.book.charts import basic
 from localbias.book.charts import theme as t
 from localbias.errors import BadTable
-from localbias.registry import LANGUAGES, METHODS, TESTS
+from localbias.registry import LANGUAGES, METHODS, TESTS, label_of
 
 VERDICT_COLOURS = {"holds": t.TEAL, "holds in part": t.BLUE, "not supported": t.ORANGE, "cannot tell": t.GREY}
 VERDICT_SHAPES = {"holds": "circle", "holds in part": "square", "not supported": "triangle-up", "cannot tell": "cross"}
@@ -284,7 +284,7 @@ def _sorted(table: pd.DataFrame, column: str, order: Sequence[str] | Mapping) ->
 
 
 def _test_title(name: str) -> str:
-    return f"WEAT {TESTS[name].number}"
+    return label_of(name)
 
 
 def _method_title(code: str) -> str:
