@@ -11,6 +11,7 @@ import localbias.studies.weat as run
 from localbias.errors import BadValues, UnknownName
 from localbias.measures.weat import weat_test
 from localbias.models.encoder import Seen
+from localbias.studies.summary import FLAG_KINDS, flag_counts
 from localbias.studies.weat import COLUMNS, languages_of, methods_of, run_weat, smallest_p_table, word_flags
 
 
@@ -182,6 +183,22 @@ def test_words_that_the_model_cannot_tell_apart_are_flagged_and_cleaned(lexicon,
     # by hand: X without ant (both sides) and the second rose: rose lily elm oak; then oak repeats elm, lily is bee
     assert (clean["n_x"], clean["n_y"], clean["n_a"], clean["n_b"]) == (2, 3, 2, 3)
     assert clean["flags"].count("not told apart") == 1  # war and elm: a target and an attribute, as rose may be
+
+
+def test_every_flag_about_reading_has_a_meaning_on_the_page(lexicon, known):
+    known.read = {"elm": "oak", "war": "oak", "peace": None}
+    known.cut = frozenset({"rose", "lily", "ant", "bee", "wasp", "fly", "moth", "elm", "oak", "joy", "love"})
+    known.unlisted = known.cut | {"war", "ugly"}
+    known.doubted = (
+        "model made for en",
+        "read without a start token, which the model lacks",
+        "not read in the word-initial form",
+    )
+    got = table(lexicon, model="static", methods=("M10",), tests=["weat1"], languages=["en"])
+    kinds = [mark for mark in FLAG_KINDS if mark in got.iloc[0]["flags"]]
+    about_reading = [flag for flag in got.iloc[0]["flags"].split("; ") if any(mark in flag for mark in kinds)]
+    assert about_reading == got.iloc[0]["flags"].split("; ")
+    assert flag_counts(got)["rows"].eq(1).all() and len(flag_counts(got)) == len(kinds) >= 7
 
 
 def test_a_row_says_how_its_words_were_read(lexicon, known):

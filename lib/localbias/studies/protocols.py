@@ -20,6 +20,7 @@ COLUMNS = (
     "weights",
     "dataset",
     "protocol",
+    "read_as",
     "words",
     "mean_cosine",
     "p10_cosine",
@@ -63,9 +64,13 @@ def protocol_cosines(
         one, other = (e.encode(words, methods=methods, language=language) for e in (ours, theirs))
         for method in methods:
             cosines = row_cosines(one[method], other[method])
-            whose = (ours.model, ours.revision, ours.weights, dataset, f"{ours.protocol}; {theirs.protocol}")
+            whose = (ours.model, ours.revision, ours.weights, dataset, *_both(ours, theirs))
             rows.append((language, method, *whose, len(cosines), *_summed(cosines)))
     return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _both(ours: Encoder, theirs: Encoder) -> tuple[str, str]:
+    return f"{ours.protocol}; {theirs.protocol}", f"{ours.read_as}; {theirs.read_as}"
 
 
 def row_cosines(one: np.ndarray, other: np.ndarray) -> np.ndarray:
