@@ -85,7 +85,7 @@ def test_the_printed_entries_on_the_published_templates():
     table = filbbq_page.beside_paper(
         prompts, pd.DataFrame({"level": "template", "expectation": 0.0}, index=sizes.index).reset_index()
     )
-    by = table.set_index(["model", "context", "rank"])
+    by = table.set_index(["printed_of", "context", "rank"])
     # FILBBQ-07 has 48 prompts: 24 a context; 0.13 is 3/24. 0.31 and 0.26 are no k/24.
     assert by.at[("roberta-tagalog-base", "ambiguous", 5), "one_run"]
     lion = by.loc[("Llama-SEA-LION-v2-8B-IT", "ambiguous")]

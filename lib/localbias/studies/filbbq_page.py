@@ -497,8 +497,8 @@ def beside_paper(prompts: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        As :func:`localbias.studies.profiles.beside_guessers` returns, with ``here``: this model's expected
-        scores of the templates that can be meant, in the same context.
+        As :func:`localbias.studies.profiles.beside_guessers` returns, with ``printed_of`` for its model and
+        ``here``: this model's expected scores of the templates that can be meant, in the same context.
     """
     table = profiles.beside_guessers(profiles.sizes(prompts))
     ours = scores[scores["level"] == "template"].set_index(["template", "condition"])["expectation"]
@@ -506,7 +506,7 @@ def beside_paper(prompts: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
         ", ".join(f"{ours[t, profiles.CONDITIONS[row.context]]:+.3f}".replace("-", "−") for t in row.templates.split())
         for row in table.itertuples()
     ]
-    return table.assign(here=here)
+    return table.rename(columns={"model": "printed_of"}).assign(here=here)
 
 
 def paper_facts(table: pd.DataFrame, prompts: pd.DataFrame) -> dict[str, object]:
@@ -516,7 +516,7 @@ def paper_facts(table: pd.DataFrame, prompts: pd.DataFrame) -> dict[str, object]
     labels = profiles.stereotypes(prompts)
     law = profiles.overlap_law(labels.nunique())
     guessed = profiles.guesser_overlaps(profiles.guesser_lists(per_template), labels)
-    masked = table[table["model"].str.contains("roberta")]
+    masked = table[table["place"] == "Table 5"]
     return {
         "n": len(table),
         "dice": int((table["exceeds"] != "none").sum()),
