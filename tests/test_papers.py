@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import yaml
 
 from localbias.registry import LANGUAGES, METHODS, TESTS
 from localbias.studies import published
@@ -109,6 +110,26 @@ def test_places_are_those_of_the_papers():
     assert (count["FilBBQ", "Figure"], count["FilBBQ", "Table"], count["FilBBQ", "Equation"]) == (2, 5, 2)
     pages = {file.stem[:2] for file in (ROOT / "notebooks").glob("*.ipynb")}
     assert {page for held in PLACES["pages"] for page in held.split()} <= pages
+
+
+def places_of(section: str) -> list[str]:
+    """ "4.2, Tables 3–4" → section 4.2, Table 3, Table 4: how a claim says where it stands."""
+    found = []
+    for part in re.split(r",\s*", section):
+        known = re.match(r"(Figure|Table|Equation)s? (.*)", part)
+        kind, said = known.groups() if known else ("section", part)
+        found += [f"{kind} {n}" for n in numbers(said)] or [part]
+    return found
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "data/papers").glob("*_claims.yml")), ids=lambda f: f.stem)
+def test_a_claim_stands_where_the_paper_has_a_place_and_on_a_page_of_it(file):
+    paper = {"weathub_claims": "WEATHub", "filbbq_claims": "FilBBQ"}[file.stem]
+    for claim in yaml.safe_load(file.read_text(encoding="utf-8")):
+        held = places_of(str(claim["section"]))
+        assert all((paper, place) in PLACES.index for place in held), (claim["id"], held)
+        pages = {page for place in held for page in PLACES.loc[(paper, place), "pages"].split()}
+        assert claim["page"] in pages, (claim["id"], claim["page"], pages)
 
 
 def test_nothing_says_that_the_papers_could_not_be_read():

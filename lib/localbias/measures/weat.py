@@ -29,7 +29,7 @@ class WeatResult:
     p_value_bounds : (float, float)
         Certified bounds of ``p_value``; equal to it when every split was counted.
     p_value_strict : float
-        Share of the splits with S′ᵢ > S′, the formula of the papers (below S′ for "less").
+        Share of the splits with S′ᵢ > S′, WEATHub's formula, section 3.1 (below S′ for "less").
     p_value_two_sided : float
         Twice the smaller one-sided ``p_value``, at most 1.
     method : {"enumeration", "shift", "constant"}

@@ -17,7 +17,7 @@ a time. The protocols (their names are those of :data:`PROTOCOLS`):
     Pseudo-likelihood of each option's text after the cue, each of its tokens masked in turn (Salazar
     et al. 2020), per token, normalised over the options as above.
 
-The paper asks for letters and does not say how they were read out; ``generate``
+The authors' prompt asks for letters; how answers were read out the paper does not say. ``generate``
 (:mod:`localbias.models.written_answers`) is closest to it, ``next-token`` is its limit for one-token answers.
 """
 

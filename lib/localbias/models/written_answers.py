@@ -1,8 +1,8 @@
 """Answers that a model really writes: sampled token by token, then parsed.
 
-Closest to what the paper did. Every draw has random numbers of its own, fixed by seed, prompt and
-order, so that neither batching nor a stop and resume changes an answer. A prompt is read once for
-all seeds; only what follows it is sampled per seed.
+Closest to what FilBBQ describes in section 4.3, answers collected anew under every seed. Every draw has
+random numbers of its own, fixed by seed, prompt and order, so that neither batching nor a stop and resume changes
+an answer. A prompt is read once for all seeds; only what follows it is sampled per seed.
 """
 
 from __future__ import annotations

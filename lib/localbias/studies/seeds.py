@@ -4,8 +4,8 @@ A sampled one-token answer depends on the prompt and on one random number. A see
 from probabilities that are known, and what many seeds would average to can be computed without
 drawing at all (:func:`expected_scores`). Two averages must be told apart:
 
-- the *mean over seeds* of a score that is defined (what the paper reports): seeds whose score is 0/0
-  are left out and counted;
+- the *mean over seeds* of a score that is defined: seeds whose score is 0/0 are left out and counted (FilBBQ,
+  section 4.3, averages the runs' scores and does not say what becomes of 0/0);
 - the *pooled ratio*: all seeds' answers in one ratio.
 
 They differ for s_dis, whose denominator is random; for s_amb only when answers are unparsed.
