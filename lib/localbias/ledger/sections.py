@@ -156,9 +156,9 @@ def show_printed() -> None:
         printed("FilBBQ"),
         "filbbq-printed-values",
         caption="FilBBQ's Tables 2–5 and the numbers of its text, entries in our words; no scores are published to "
-        "check them by. Themes and templates are our reading.",
+        "check them by. Templates are our reading.",
         head=20,
-        columns=["place", "model", "context", "dimension", "rank", "entry", "value", "theme", "templates", "note"],
+        columns=["place", "model", "context", "dimension", "rank", "entry", "value", "templates", "note"],
     )
 
 
