@@ -263,6 +263,18 @@ def test_sampling_inverts_the_cumulative_distribution():
     assert np.allclose(np.bincount(nucleus, minlength=3) / 10_000, [0, 2 / 3, 1 / 3], atol=2e-4)
 
 
+@pytest.mark.parametrize("setting", [(-1, 1), (np.nan, 1), (np.inf, 1), (1, 0), (1, -0.5), (1, 1.5), (1, np.nan)])
+def test_token_sampling_refuses_what_is_out_of_range(setting):
+    with pytest.raises(BadValues, match="out of range"):
+        sample_token(np.zeros((1, 3)), np.array([0.5]), *setting)
+
+
+def test_token_sampling_at_the_ends_of_the_range_takes_the_most_likely_token():
+    logits, u = np.log([[0.2, 0.5, 0.3]] * 3), np.array([0.0, 0.5, 0.999])
+    for setting in ((1e-300, 1.0), (1e-9, 1.0), (1.0, 1e-13), (1.0, 5e-324), (0, 1.0)):
+        assert sample_token(logits, u, *setting).tolist() == [1, 1, 1]
+
+
 # ---- words and letters
 
 

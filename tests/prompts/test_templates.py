@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from localbias.errors import BadTable, SourceUnavailable, UnknownName
 from localbias.prompts import cells
+from localbias.prompts.generation import generate_prompts
 from localbias.prompts.templates import read_templates, read_vocabulary, resolve_dataset, template_file, template_table
-from templates_made import GENDER, LABEL, LABELS, LISTED, NAMES, PROPER, QUEER, write_csv, write_folder
+from templates_made import GENDER, LABEL, LABELS, LISTED, NAMES, PROPER, QUEER, SWAPPED, write_csv, write_folder
 
 
 def test_a_template_is_read_as_written(tmp_path):
@@ -299,3 +300,85 @@ def test_the_published_templates_are_read(mirror):
 def test_the_starter_is_read():
     assert len(read_templates("gender_identity", "starter")) >= 10
     assert len(read_templates("sexual_orientation", "starter")) >= 6
+
+
+# ---- templates that would give wrong prompts (each was accepted once)
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        LABEL | {"Question_negative_stereotype": "Sino ang iba?"},  # another template
+        LABEL,  # the same, twice
+        LISTED | {"Q_id": "T-01"},  # the same texts, but the first takes all labels
+    ],
+)
+def test_an_id_that_two_templates_share_is_named(tmp_path, second):
+    with pytest.raises(BadTable, match="two templates have one id") as caught:
+        generate_prompts("gender_identity", dataset=write_folder(tmp_path, gender=[LABEL, PROPER, second]))
+    assert caught.value.where == "gender_identity.csv, row 4, column Q_id" and "row 2" in caught.value.got
+
+
+def test_the_exchanged_filling_may_be_a_row_of_its_own(tmp_path):
+    """As FilBBQ's file has it (ENBBQ_07, ENBBQ_19): 2 fillings × 4 prompts, in one pair."""
+    prompts = generate_prompts("gender_identity", dataset=write_folder(tmp_path, gender=[LISTED, SWAPPED]))
+    assert len(prompts) == 8 and prompts["pair"].nunique() == 1 and prompts["block"].nunique() == 2
+    with pytest.raises(BadTable, match="two templates have one id"):
+        generate_prompts("gender_identity", dataset=write_folder(tmp_path, gender=[LISTED, SWAPPED, LISTED]))
+
+
+@pytest.mark.parametrize("names", ["NAME1: [Ana]; NAME2: [Ana]", "NAME1: [Ana]; NAME2: [Ben, ANA]"])
+def test_two_people_of_one_name_are_refused(tmp_path, names):
+    listed = LISTED | {"Names": names, "NAME1_info": "F", "NAME2_info": "M"}
+    with pytest.raises(BadTable, match="two people of a prompt are the same") as caught:
+        generate_prompts("gender_identity", dataset=write_folder(tmp_path, gender=[LABEL, listed]))
+    assert caught.value.where == "gender_identity.csv, row 3, template T-03"
+
+
+def test_a_name_that_is_a_wording_of_unknown_is_refused(tmp_path):
+    listed = LISTED | {"Answer_negative": "{{NAME2}}", "Answer_non_negative": "{{NAME1}}"}
+    folder = write_folder(tmp_path, gender=[listed | {"Names": "NAME1: [di alam]; NAME2: [Ben]"}])
+    with pytest.raises(BadTable, match="two options of a prompt are the same"):
+        for seed in range(60):  # eight wordings, drawn by seed
+            generate_prompts("gender_identity", seed=seed, dataset=folder)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("Names", "NAME1: [{{NAME2}}]; NAME2: [Ben]"),
+        ("Names", "NAME1: [Ana {x}]; NAME2: [Ben]"),
+        ("Lexical_diversity", "WORD1: [{{WORD2}}, bayan]"),
+        ("Known_stereotyped_groups", '["{{NAME1}}"]'),
+    ],
+)
+def test_a_slot_inside_a_word_or_a_name_is_named(tmp_path, column, value):
+    folder = write_folder(tmp_path, gender=[LISTED | {column: value}])
+    with pytest.raises(BadTable) as caught:
+        read_templates("gender_identity", folder)
+    assert caught.value.where == f"gender_identity.csv, row 2, column {column}" and "braces" in caught.value.got
+
+
+def test_a_slot_inside_a_label_or_a_name_of_the_vocabulary_is_named(tmp_path):
+    with pytest.raises(BadTable, match="braces") as caught:
+        read_vocabulary(write_folder(tmp_path, labels=[*LABELS, ("Sexual_orientation", "", "{{NAME1}}", "")]))
+    assert caught.value.where == "vocabulary_labels.csv, row 8, column Name"
+    with pytest.raises(BadTable, match="braces") as caught:
+        read_vocabulary(write_folder(tmp_path, names=[*NAMES, ("Ana {{WORD1}}", "first_only", "F", "", "")]))
+    assert caught.value.where == "vocabulary_proper_names.csv, row 15, column Name"
+
+
+@pytest.mark.parametrize("gloss", ["Who is {{NAME3}}?", "Who is {{NAME1}?", "In {{WORD1}}, who?"])
+def test_a_gloss_with_a_slot_that_does_not_exist_is_named(tmp_path, gloss):
+    folder = write_folder(tmp_path)
+    header, row = [*GENDER, "English_question_negative"], LABEL | {"English_question_negative": gloss}
+    write_csv(tmp_path / "gender_identity.csv", header, [PROPER, row])
+    with pytest.raises(BadTable) as caught:
+        read_templates("gender_identity", folder)
+    assert caught.value.where == "gender_identity.csv, row 3, column English_question_negative"
+
+
+def test_no_prompt_holds_a_brace(tmp_path):
+    prompts = generate_prompts("all", dataset=write_folder(tmp_path))
+    texts = prompts[["context", "question", "ans0", "ans1", "ans2", "english_context", "english_question"]]
+    assert not texts.map(lambda text: "{" in text or "}" in text).any(axis=None)

@@ -15,6 +15,7 @@ from localbias.studies.sampling import TOP_P_ERROR, option_probabilities
 from localbias.studies.scores import score_answers
 from localbias.studies.seeds import (
     by_role,
+    draw,
     draw_answers,
     expected_scores,
     run_distribution,
@@ -320,3 +321,47 @@ def test_run_distribution_is_that_of_its_prompts():
     mean = (law["value"] * law["probability"]).sum() / law["probability"].sum()
     assert mean == pytest.approx(expected["expectation"], abs=1e-12)
     assert 1 - law["probability"].sum() == pytest.approx(expected["p_undefined"], abs=1e-9)
+
+
+# ---- the ends of the settings' ranges
+
+
+def test_the_most_likely_option_is_taken_among_the_options(passed):
+    """temperature=0 with off_option="renormalise": the likeliest letter token, by hand from all logits."""
+    logits, kinds, table = passed
+    letters = np.flatnonzero(kinds < 3)
+    want = np.eye(4)[[kinds[letters[np.argmax(row[letters])]] for row in logits]]
+    assert (option_probabilities(table, temperature=0, off_option="renormalise") == want).all()
+    plain = pd.DataFrame(dict(p0=[0.05], p1=[0.1], p2=[0.02], p_neither=[0.83]))
+    assert option_probabilities(plain, temperature=0, off_option="renormalise").tolist() == [[0, 1, 0, 0]]
+    assert option_probabilities(plain, temperature=0).tolist() == [[0, 0, 0, 1]]
+
+
+@pytest.mark.parametrize(("temperature", "top_p"), [(0.7, 1.0), (2.0, 1.0), (1.0, 0.6), (0.5, 0.9), (1.0, 1e-9)])
+def test_renormalising_is_sampling_from_a_vocabulary_of_the_letters_alone(passed, temperature, top_p):
+    logits, kinds, table = passed
+    letters = np.flatnonzero(kinds < 3)
+    want = whole_vocabulary(logits[:, letters], kinds[letters], temperature, top_p)
+    assert np.allclose(option_probabilities(table, temperature, top_p, "renormalise"), want, atol=1e-6)
+
+
+def test_options_far_less_likely_than_other_tokens_keep_their_ratio():
+    """p = e^-300 and e^-301 beside certainty: among the options 1/(1 + e^-1) at T = 1, 1/(1 + e^-10) at T = 0.1."""
+    table = pd.DataFrame(dict(p0=[np.exp(-300)], p1=[np.exp(-301)], p2=[0.0], p_neither=[1.0]))
+    for temperature in (1.0, 0.1):
+        got = option_probabilities(table, temperature, off_option="renormalise")
+        assert got[0, 0] == pytest.approx(1 / (1 + np.exp(-1 / temperature)))
+
+
+@pytest.mark.parametrize("top_p", [1e-13, 1e-300, 5e-324, 1e-6])
+def test_a_tiny_top_p_is_the_most_likely_token(passed, top_p):
+    table = passed[2]
+    assert (option_probabilities(table, top_p=top_p) == option_probabilities(table, temperature=0)).all()
+    plain = pd.DataFrame(dict(p0=[0.2], p1=[0.5], p2=[0.1], p_neither=[0.2]))
+    assert option_probabilities(plain, top_p=top_p).tolist() == [[0, 1, 0, 0]]
+
+
+def test_nothing_is_drawn_from_what_is_no_distribution():
+    for row in ([np.nan] * 4, [0.5, 0.2, 0.1, 0.1], [1.2, -0.2, 0, 0]):
+        with pytest.raises(BadValues, match="not distributions"):
+            draw(np.array([row]), 2)

@@ -41,10 +41,16 @@ def sample_token(logits: np.ndarray, u: np.ndarray, temperature: float, top_p: f
             got="NaN or infinity",
             todo="check the weights, or load the model in float32",
         )
+    if not (np.isfinite(temperature) and temperature >= 0 and 0 < top_p <= 1):
+        raise BadValues(
+            "sampling settings out of range",
+            got=f"temperature={temperature}, top_p={top_p}",
+            expected="a temperature of 0 or more, top_p in (0, 1]",
+        )
     if temperature == 0:
         return logits.argmax(axis=1)
-    p = logits.astype(float) / temperature
-    p = np.exp(p - p.max(axis=1, keepdims=True))
+    p = logits.astype(float)
+    p = np.exp((p - p.max(axis=1, keepdims=True)) / temperature)
     p /= p.sum(axis=1, keepdims=True)
     if top_p < 1:
         order = np.argsort(-p, axis=1, kind="stable")

@@ -90,6 +90,8 @@ def parse_lists(text: str) -> dict[str, tuple[str, ...]]:
         slot, items = match[1], tuple(item.strip() for item in match[2].split(","))
         if not all(items):
             raise ValueError(f"the list of {slot} has an empty item")
+        if "{" in match[2] or "}" in match[2]:
+            raise ValueError(f"the list of {slot} has braces in it")
         if slot in lists:
             raise ValueError(f"{slot} has two lists")
         lists[slot] = items
@@ -110,6 +112,8 @@ def string_list(text: str) -> tuple[str, ...]:
         raise ValueError("not a JSON list") from error
     if not isinstance(items, list) or not all(isinstance(item, str) and item.strip() for item in items):
         raise ValueError("not a list of strings")
+    if any("{" in item or "}" in item for item in items):
+        raise ValueError("braces in it")
     return tuple(items)
 
 

@@ -24,13 +24,15 @@ from __future__ import annotations
 
 import hashlib
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 import pandas as pd
 
-from localbias.errors import BadValues
+from localbias.errors import BadTable, BadValues
 from localbias.prompts.templates import (
     CATEGORIES,
     SLOT,
@@ -209,6 +211,7 @@ def prompts_of(
     """The prompts of given templates of one category; columns as :func:`generate_prompts`."""
     rows: list[dict] = []
     first_blocks: dict[tuple, int] = {}
+    _check_ids(templates)
     for template in templates:
         repaired = rules == "repaired"
         template = repaired_text(template) if repaired else template
@@ -219,6 +222,24 @@ def prompts_of(
             draw = draw_block(template, filling, seed, rules)
             rows += block_rows(template, filling, draw, block, pair, seed, rules)
     return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _check_ids(templates: list[Template]) -> None:
+    """Refuse two templates of one id, whose prompts would be taken for one template's.
+
+    An id may come again with other people in the same texts: the exchanged filling, as a row of its own.
+    """
+    for i, template in enumerate(templates):
+        for other in (t for t in templates[:i] if t.id == template.id):
+            alike = (template.texts, template.groups) == (other.texts, other.groups)
+            apart = template.names and other.names and not {*product(*template.names)} & {*product(*other.names)}
+            if not (alike and apart):
+                raise BadTable(
+                    "two templates have one id",
+                    where=f"{template.file}, row {template.row}, column Q_id",
+                    expected="an id of its own, or the same texts with other Names",
+                    got=f"{template.id}, as row {other.row}",
+                )
 
 
 def fillings(template: Template, vocabulary: Vocabulary, seed: int, rules: str) -> Iterator[Filling]:
@@ -324,6 +345,7 @@ def block_rows(
     """
     text = {column: fill(value, filling, draw, rules) for column, value in _texts(template).items()}
     answers = [text["answer_neg"], text["answer_nonneg"], draw.unknown]
+    _check_apart(template, filling, answers)
     glosses = [text["english_answer_neg"], text["english_answer_nonneg"], "unknown"]
     people = [person_of(template.answer_neg, filling), person_of(template.answer_nonneg, filling)]
     infos = answer_info(answers, people, template, filling, rules)
@@ -361,6 +383,25 @@ def block_rows(
             }
         )
     return rows
+
+
+def _check_apart(template: Template, filling: Filling, answers: list[str]) -> None:
+    """Refuse a block whose two people, or two of whose options, are the same to a reader.
+
+    Raises
+    ------
+    BadTable
+    """
+    people = [filling.name1, filling.name2]
+    for what, texts in (("people", people), ("options", answers)):
+        if len({unicodedata.normalize("NFKC", text).casefold().strip(" .") for text in texts}) < len(texts):
+            raise BadTable(
+                f"two {what} of a prompt are the same",
+                where=f"{template.file}, row {template.row}, template {template.id}",
+                expected=f"{len(texts)} different {what}",
+                got=", ".join(map(repr, texts)),
+                todo="give NAME1 and NAME2 different names, and no name that is a wording of unknown",
+            )
 
 
 SHAPE_ANSWER = {"neg": 0, "nonneg": 1}

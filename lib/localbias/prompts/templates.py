@@ -241,9 +241,9 @@ def read_templates(category: str, dataset: str = "auto", vocabulary: Vocabulary 
     ------
     BadTable
         Naming file, row and column of the first problem and listing the others: not UTF-8, not CSV,
-        columns missing, doubled or of another length, empty texts, slots that do not exist or have no
-        words, answers that do not name exactly one person each, lists that cannot be read, groups that
-        the vocabulary does not know.
+        columns missing, doubled or of another length, empty texts, slots that do
+        not exist or have no words (in glosses too), braces in words, names or labels, answers that do not name
+        exactly one person each, lists that cannot be read, groups that the vocabulary does not know.
 
     Examples
     --------
@@ -295,6 +295,8 @@ def parse_labels(file: Path) -> pd.DataFrame:
             problems.append((row, "Category", f"one of {', '.join(CATEGORIES)}", repr(cells["Category"])))
         if not cells["Name"].strip():
             problems.append((row, "Name", "a label", "an empty cell"))
+        if BRACES.search(cells["Name"]):
+            problems.append((row, "Name", "a label without braces", repr(cells["Name"][:60])))
         label, group = cells["Name"].strip(), cells.get("Info", "").strip()
         if category == "gender_identity" and (group or LABEL_GROUPS.get(label)) not in ("F", "M"):
             problems.append((row, "Info", f"F or M, the group of {label!r}", repr(group)))
@@ -310,6 +312,8 @@ def parse_names(file: Path) -> pd.DataFrame:
         name, gender = cells["Name"].strip(), cells["gender"].strip()
         if not name:
             problems.append((row, "Name", "a name", "an empty cell"))
+        if BRACES.search(name):
+            problems.append((row, "Name", "a name without braces", repr(name[:60])))
         if gender not in ("F", "M"):
             problems.append((row, "gender", "F or M", repr(gender)))
         rows.append((name, cells["First_last"].strip(), gender, cells.get("ethnicity", ""), cells.get("source", "")))
@@ -369,6 +373,9 @@ def _check(template: Template, vocabulary: Vocabulary) -> list[tuple[int, str, s
     problems = [] if template.id else [("Q_id", "an id", "an empty cell")]
     for column, text in template.texts.items():
         problems += _check_text(column, text, template)
+    for column, field in OPTIONAL.items():
+        if field.startswith("english_") and (gloss := getattr(template, field)):
+            problems += _check_text(column, gloss, template)
     problems += _check_names(template) + _check_groups(template, vocabulary)
     return [(template.row, *problem) for problem in problems]
 

@@ -74,7 +74,8 @@ def option_probabilities(
     top_p : (0, 1]
     off_option : "unparsed"
         "unparsed" leaves the probability of other tokens as that of no answer; "renormalise" gives
-        the distribution among the options, as if only they could be answered.
+        the distribution among the options, as if only they could be answered: other tokens are left
+        out first, then temperature and top-p act on what is left.
 
     Returns
     -------
@@ -105,11 +106,14 @@ def option_probabilities(
         raise BadValues(
             "unknown treatment of answers that are no option", expected="unparsed, renormalise", got=repr(off_option)
         )
-    p = check_probabilities(table)
-    if (temperature, top_p) != (1.0, 1.0):
-        p = _resampled(*_tokens(table, p), temperature, top_p)
-    if off_option == "renormalise":
+    p, only = check_probabilities(table), off_option == "renormalise"
+    if only:
         p = _renormalised(p, table)
+    if (temperature, top_p) != (1.0, 1.0):
+        logp, kinds, tail = _tokens(table, p)
+        if only:
+            logp, kinds, tail = logp[:, kinds < 3], kinds[kinds < 3], None
+        p = _resampled(logp, kinds, tail, temperature, top_p)
     return p
 
 
@@ -162,7 +166,9 @@ def _nucleus(q, kinds, top_p):
     ranked = np.take_along_axis(q, order, axis=1)
     before = np.cumsum(ranked, axis=1) - ranked
     kept = np.zeros_like(q)
-    np.put_along_axis(kept, order, np.where(before < top_p - 1e-12, ranked, 0.0), axis=1)
+    within = before < top_p - 1e-12
+    within[:, 0] = True  # however small top_p is, the most likely token is in
+    np.put_along_axis(kept, order, np.where(within, ranked, 0.0), axis=1)
     reaching = ranked.sum(axis=1) < top_p - 1e-9
     if not reaching.any():
         return kept, np.zeros(len(q))

@@ -48,9 +48,18 @@ def draw(p: np.ndarray, seeds: int, first_seed: int = 0) -> np.ndarray:
     -------
     (n, seeds) int8 array: 0, 1, 2, or 3 for no option
 
+    Raises
+    ------
+    BadValues
+        For no seeds, or rows that are no distributions.
+
     >>> draw(np.array([[0.0, 1.0, 0.0, 0.0]]), seeds=3).tolist()
     [[1, 1, 1]]
     """
+    if not np.allclose(p.sum(axis=1), 1, atol=1e-6) or (p < 0).any():
+        raise BadValues(
+            "not distributions to draw from", expected="rows that sum to 1", got="NaN, negative, other sums"
+        )
     if seeds < 1:
         raise BadValues("no seeds to draw", expected="seeds >= 1", got=str(seeds))
     u = np.stack([np.random.default_rng(first_seed + k).random(len(p)) for k in range(seeds)], axis=1)
