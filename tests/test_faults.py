@@ -49,11 +49,8 @@ def write_notebook(path: Path, table: str, n: int = 3, more: str = "") -> Path:
     return path
 
 
-@pytest.fixture
-def book(tmp_path, monkeypatch) -> Path:
+def make_book(root: Path) -> Path:
     """A whole book of two made notebooks, not yet run."""
-    root = tmp_path / "book of 'two'"
-    monkeypatch.setenv("LOCALBIAS_ROOT", str(root))
     shutil.copytree(PROJECT / "book/_static", root / "book/_static")
     for name in ("Snakefile", "_config.yml", "book/references.bib", "data/sources.yml"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -68,14 +65,50 @@ def book(tmp_path, monkeypatch) -> Path:
     return root
 
 
-def localbias(book: Path, *arguments: str, status: int | None = 0) -> str:
+@pytest.fixture
+def book(tmp_path, monkeypatch) -> Path:
+    """A book that has not been run."""
+    monkeypatch.setenv("LOCALBIAS_ROOT", str(tmp_path / "book of 'two'"))
+    return make_book(tmp_path / "book of 'two'")
+
+
+@pytest.fixture(scope="session")
+def first_build(tmp_path_factory) -> Path:
+    """A book that has been built, once, from nothing."""
+    root = make_book(tmp_path_factory.mktemp("first") / "book")
+    localbias(root, "build")
+    return root
+
+
+@pytest.fixture
+def built(first_build, tmp_path, monkeypatch) -> Path:
+    """A copy of the built book."""
+    monkeypatch.setenv("LOCALBIAS_ROOT", str(tmp_path / "built"))
+    return shutil.copytree(first_build, tmp_path / "built")
+
+
+def localbias(book: Path, *arguments: str, status: int = 0) -> str:
     """Run a command to its end; what it said."""
-    done = subprocess.run(
-        [sys.executable, "-m", "localbias", *arguments], cwd=book, capture_output=True, text=True, timeout=600
+    return ended(started(book, *arguments), status)
+
+
+def started(book: Path, *arguments: str) -> subprocess.Popen:
+    """A command of a book that runs; nothing else has the book's path in its environment."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "localbias", *arguments],
+        cwd=book,
+        env=os.environ | {"LOCALBIAS_ROOT": str(book)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     )
-    told = done.stdout + done.stderr
-    assert status is None or done.returncode == status, told
-    assert "Traceback" not in done.stderr, told
+
+
+def ended(command: subprocess.Popen, status: int | None = 0) -> str:
+    """What a command has said at its end."""
+    told, _ = command.communicate(timeout=600)
+    assert status is None or command.returncode == status, told
+    assert "Traceback" not in told, told
     return told
 
 
@@ -95,17 +128,6 @@ def contents(folder: Path) -> dict[str, bytes]:
     """Every file, hidden ones that hold no content apart."""
     held = (p for p in sorted(folder.rglob("*")) if p.is_file() and p.name != ".lock")
     return {p.relative_to(folder).as_posix(): p.read_bytes() for p in held}
-
-
-def test_a_build_is_done_once_then_knows_it(book):
-    told = localbias(book, "build")
-    assert "The book is built" in told
-    for stem in (STEM, OTHER):
-        assert f"{stem}: page and tables are in the book" in told
-    before = contents(book)
-    assert "in the book" not in localbias(book, "build")
-    after = contents(book)
-    assert {k for k in before if before[k] != after.get(k)} <= {k for k in before if k.startswith(".snakemake/")}
 
 
 # --- kills --------------------------------------------------------------------------------------
@@ -507,3 +529,156 @@ def test_a_runs_own_folder_is_replaced_until_something_else_lies_in_it(book, run
     cut(out / files.MANIFEST)
     with pytest.raises(LocalBiasError, match="does not write here"):
         publishing.check_free(out)
+
+
+# --- the real commands ---------------------------------------------------------------------------
+
+
+def processes_of(book: Path) -> list[str]:
+    """The command lines of all processes that were started for a book."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if os.fsencode(book) in (process / "environ").read_bytes():
+                found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+        except OSError:  # it has ended, or is another's
+            continue
+    return [line for line in found if line]
+
+
+def until(condition, seconds: float = 120) -> bool:
+    """Wait for something; whether it came."""
+    end = time.monotonic() + seconds
+    while not (met := condition()) and time.monotonic() < end:
+        time.sleep(0.05)
+    return bool(met)
+
+
+@pytest.mark.book
+@pytest.mark.timeout(900)
+def test_a_build_is_done_once_and_a_second_one_knows_it(built):
+    results, html = contents(built / "data/results"), contents(built / "_build/html")
+    assert rows_of(built / "data/results" / STEM) == 3
+    times = {p: p.stat().st_mtime_ns for p in built.rglob("*") if p.is_file() and ".snakemake" not in str(p)}
+    assert "in the book" not in localbias(built, "build")
+    assert {p: p.stat().st_mtime_ns for p in times} == times
+    assert contents(built / "data/results") == results and contents(built / "_build/html") == html
+
+
+@pytest.mark.book
+@pytest.mark.timeout(900)
+def test_a_site_that_is_built_again_has_the_same_bytes(built):
+    first = contents(built / "_build/html")
+    localbias(built, "site")
+    assert contents(built / "_build/html") == first
+
+
+@pytest.mark.book
+@pytest.mark.timeout(900)
+def test_a_build_names_and_repairs_what_is_damaged(built):
+    results, pages = contents(built / "data/results"), contents(built / "book/_executed")
+    html = contents(built / "_build/html")
+    cut(built / "data/results" / STEM / "first.csv")
+    told = localbias(built, "build")
+    assert f"{STEM}/first.csv" in told and f"{STEM}: page and tables are in the book" in told
+    assert f"{OTHER}: page" not in told
+    cut(built / "data/results" / OTHER / files.MANIFEST)
+    cut(built / "book/_executed" / f"{STEM}.ipynb")
+    told = localbias(built, "build")
+    assert "the manifest of a run cannot be read" in told and f"{OTHER}: page and tables" in told
+    assert f"{STEM}: page" not in told and f"book/_executed/{STEM}.ipynb was changed" in told
+    assert contents(built / "data/results") == results and contents(built / "book/_executed") == pages
+    assert contents(built / "_build/html") == html
+
+
+SLEEP = "import pathlib, time\npathlib.Path('running').touch()\ntime.sleep(600)"
+
+
+@pytest.mark.book
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT], ids=lambda s: s.name)
+@pytest.mark.parametrize("command", [["build"], ["run", "1"]], ids=" ".join)
+def test_a_killed_command_takes_what_it_started_with_it_and_the_next_one_goes_on(built, command, how):
+    before = contents(built / "data/results")
+    notebook = built / "notebooks" / f"{STEM}.ipynb"
+    good = notebook.read_bytes()
+    write_notebook(notebook, "first", n=5, more=SLEEP)
+    running = started(built, *command)
+    assert until((built / "notebooks/running").exists) and len(processes_of(built)) > 1
+    running.send_signal(how)
+    running.communicate(timeout=60)
+    assert running.returncode != 0
+    assert until(lambda: processes_of(built) == [], 30), processes_of(built)
+    assert rows_of(built / "data/results" / STEM) == 3
+    (built / "notebooks/running").unlink()
+    notebook.write_bytes(good)
+    localbias(built, "build")
+    assert contents(built / "data/results") == before and parts(built) == []
+
+
+@pytest.mark.book
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM], ids=lambda s: s.name)
+def test_a_killed_site_is_not_up_to_date(built, how):
+    html = contents(built / "_build/html")
+    with open(built / "book/intro.md", "a") as prose:
+        prose.write("\nNewer prose.\n")
+    running = started(built, "site")
+    assert until(lambda: list((built / "_build").glob(".html.*.part/_build/html/*")))
+    running.send_signal(how)
+    running.communicate(timeout=60)
+    assert running.returncode != 0 and until(lambda: processes_of(built) == [], 30)
+    assert contents(built / "_build/html") == html
+    localbias(built, "build")
+    assert "Newer prose." in (built / "_build/html/book/intro.html").read_text()
+    assert parts(built) == []
+
+
+@pytest.mark.book
+@pytest.mark.timeout(900)
+def test_two_sites_and_two_builds_at_once_succeed(built):
+    results, html = contents(built / "data/results"), contents(built / "_build/html")
+    for command in ("site", "build"):
+        if command == "build":
+            shutil.rmtree(built / "data/results" / STEM)
+        both = [started(built, command) for _ in range(2)]
+        for one in both:
+            ended(one)
+        assert contents(built / "data/results") == results and contents(built / "_build/html") == html
+    assert parts(built) == []
+
+
+# --- what is shown to the world ------------------------------------------------------------------
+
+
+@pytest.mark.book
+@pytest.mark.timeout(900)
+def test_the_site_holds_what_its_pages_link_to_and_nothing_else(built):
+    """Private runs, what was tried out, notes and pages of a run that is no more stay at home."""
+    from urllib.parse import unquote, urlparse
+
+    from bs4 import BeautifulSoup
+
+    results = built / "data/results"
+    for place in (results / "runs/mine", results / "interactive", results, results / STEM, built / "book"):
+        place.mkdir(parents=True, exist_ok=True)
+        for name in ("secret.csv", "secret.parquet", "secret.md", "secret.json"):
+            (place / name).write_text("secret\n")
+    (built / "_build/html/results/old.csv").write_text("of an older site\n")
+    localbias(built, "site")
+    html = built / "_build/html"
+    linked = set()
+    for page in html.rglob("*.html"):
+        for element in BeautifulSoup(page.read_text(), "html.parser").find_all(["a", "link", "script", "img"]):
+            parsed = urlparse(element.get("href") or element.get("src") or "")
+            if parsed.path and not parsed.netloc:
+                linked.add((page.parent / unquote(parsed.path)).resolve())
+    there = {p for p in html.rglob("*") if p.is_file()}
+    extra = sorted(p.relative_to(html).as_posix() for p in there - linked)
+    # The start page, the theme's files and what other books' references read; nothing of ours.
+    extra = [name for name in extra if not name.startswith("_static/")]
+    assert extra == [".buildinfo", "index.html", "objects.inv"], extra
+    held = {p.name for p in (html / "results").iterdir()}
+    assert held == {f"{table}.{end}" for table in ("first", "second") for end in ("csv", "parquet")}
+    own = {p.name for p in (PROJECT / "book/_static").rglob("*") if p.is_file()}
+    assert own <= {p.name for p in linked}, own - {p.name for p in linked}

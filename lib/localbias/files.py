@@ -162,7 +162,7 @@ def _remove(path: Path) -> None:
 def _draft_names(path: Path) -> dict[str, str]:
     """How drafts are named: by their machine and process, so that those of killed ones are known and swept."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    _sweep(path.parent.resolve(), os.getpid())
+    sweep(path.parent.resolve(), os.getpid())
     return {"dir": str(path.parent), "prefix": f".{path.name}.{_machine()}-{os.getpid()}-", "suffix": ".part"}
 
 
@@ -171,8 +171,8 @@ def _machine() -> str:
 
 
 @cache
-def _sweep(folder: Path, process: int) -> None:
-    """Remove the drafts of killed processes; once a folder and process."""
+def sweep(folder: Path, process: int) -> None:
+    """Remove the drafts that killed processes have left in a folder; done once in a process, which is named."""
     for draft in folder.glob(".*.part"):
         named = re.fullmatch(r"\..*\.([0-9a-f]{8})-(\d+)-\w+\.part", draft.name)
         with suppress(FileNotFoundError):

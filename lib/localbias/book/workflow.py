@@ -11,7 +11,7 @@ from filelock import FileLock
 from localbias.book.profiles import notebooks, profile_parameters
 from localbias.book.site import leashed, refresh
 from localbias.errors import NotebookFailed
-from localbias.files import book_lock, book_results, project_root, published
+from localbias.files import book_lock, book_results, project_root, published, sweep
 
 
 def snakemake(targets: list[str], profile: str, cores: int, *more: str) -> int:
@@ -76,6 +76,8 @@ def build_book(profile: str = "quick", cores: int | None = None) -> Path:
 
 def _forget_what_is_not_whole(root: Path) -> None:
     """Name what is damaged, mend what can be; the rest loses the mark by which Snakemake knows that it is made."""
+    for place in ("data/results", "data/results/runs", "data/results/interactive", "book/_executed", "_build"):
+        sweep(root / place, os.getpid())
     with book_lock(root):
         whole, damaged = published(root)
         for line in refresh(root) if (root / "_toc.yml").exists() else damaged.values():
