@@ -59,7 +59,8 @@ def mentions():
     for where, page, text in texts():
         for m in MENTION.finditer(text):
             paper = paper_of(text, m.start(), m.end(), page)
-            if paper != "other":
+            key = text[m.start() - 1 : m.start()] + text[m.end() : m.end() + 1] in ("''", '""')  # "Figure 1" by itself
+            if paper != "other" and (not key or text[m.end() + 1 : m.end() + 2] == ":"):
                 around = text[max(0, m.start() - 240) : m.end() + 160]
                 yield from ((where, paper, f"{m[1]} {n}".replace("Section", "section"), around) for n in numbers(m[2]))
 
