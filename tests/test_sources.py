@@ -287,3 +287,17 @@ def test_the_books_registry_pins_what_the_papers_need():
 @pytest.mark.mirror
 def test_the_mirror_holds_the_pinned_files():
     assert sources.status(check=True, probe=False)[["missing", "wrong"]].to_numpy().sum() == 0
+
+
+@pytest.mark.parametrize("value", ["1", "on", "true", "YES", " on "])
+def test_offline_is_one_switch_for_sources_and_hub(monkeypatch, value):
+    from localbias.models import hub
+
+    monkeypatch.setenv("LOCALBIAS_OFFLINE", "off")
+    monkeypatch.setenv("HF_HUB_OFFLINE", "0")
+    assert not sources.offline() and not hub.offline()
+    monkeypatch.setenv("HF_HUB_OFFLINE", value)
+    assert hub.offline() and not sources.offline()
+    monkeypatch.setenv("HF_HUB_OFFLINE", "no")
+    monkeypatch.setenv("LOCALBIAS_OFFLINE", value)
+    assert sources.offline() and hub.offline()

@@ -289,9 +289,13 @@ def _check(file: Path, digest: str, path: str) -> None:
         )
 
 
-def offline() -> bool:
-    """Whether downloads are forbidden (``LOCALBIAS_OFFLINE``)."""
-    return os.environ.get("LOCALBIAS_OFFLINE", "").lower() not in ("", "0", "false", "no")
+def offline(*also: str) -> bool:
+    """Whether the network must not be asked: ``LOCALBIAS_OFFLINE``, or a variable named besides, is switched on.
+
+    Any value switches it on ("on", "1", "true", "yes"), but for "", "0", "false", "no" and "off".
+    """
+    values = [os.environ.get(name, "").strip().lower() for name in ("LOCALBIAS_OFFLINE", *also)]
+    return any(value not in ("", "0", "false", "no", "off") for value in values)
 
 
 _PROBES: dict[str, bool] = {}

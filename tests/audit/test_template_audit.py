@@ -7,8 +7,9 @@ import re
 import pandas as pd
 import pytest
 
+from localbias.audit import SEVERITIES
 from localbias.audit.spelling import impossible, suspects
-from localbias.audit.templates import SEVERITIES, audit_counts, audit_rules, audit_templates
+from localbias.audit.templates import audit_counts, audit_rules, audit_templates
 from localbias.prompts.repairs import repairs
 from templates_made import ADULT, GENDER, LABEL, LISTED, NAMES, ORIENTATION, PROPER, QUEER, SWAPPED, write_folder
 
@@ -46,7 +47,7 @@ CASES = {
     "shared-context": (
         [PROPER, PROPER | {"Q_id": "T-09"}],
         [CLEAN_QUEER],
-        "info",
+        "note",
         "T-02",
         "Ambiguous_Context",
         "row 3",
@@ -71,7 +72,7 @@ CASES = {
     "repeated-variants": (
         [PROPER | {"Lexical_diversity": "WORD1: [a, b, a]; WORD2: [c]"}],
         [CLEAN_QUEER],
-        "info",
+        "error",
         "T-02",
         "Lexical_diversity",
         "twice for WORD1",
@@ -87,7 +88,7 @@ CASES = {
     "sentence-case": (
         [PROPER],
         [CLEAN_QUEER | {"Ambiguous_Context": "Dalawa sila. {{NAME1}} at {{NAME2}}."}],
-        "info",
+        "note",
         "S-01",
         "Ambiguous_Context",
         "lower case",
@@ -95,7 +96,7 @@ CASES = {
     "sentence-end": (
         [PROPER | {"Question_non_negative": "Sino ang matapang"}],
         [CLEAN_QUEER],
-        "info",
+        "note",
         "T-02",
         "Question_non_negative",
         "end with ?",
@@ -103,7 +104,7 @@ CASES = {
     "blanks": (
         [PROPER | {"Question_non_negative": "Sino ang  matapang?"}],
         [CLEAN_QUEER],
-        "info",
+        "warning",
         "T-02",
         "Question_non_negative",
         "doubled",
@@ -150,7 +151,7 @@ def test_names_within_names(tmp_path):
         )
     ]
     findings = found(tmp_path, names=names).set_index("text")
-    assert findings.loc["Ana, Anabel", "severity"] == "info"
+    assert findings.loc["Ana, Anabel", "severity"] == "note"
     assert findings.loc["Ana, Hana", "severity"] == "warning"
     assert findings.loc["Ana", "rule"] == "repeated-names"
     assert len(findings) == 3  # last names are never drawn

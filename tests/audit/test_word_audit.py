@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from localbias.audit import word_rules
+from localbias.audit import SEVERITIES, templates, word_rules
+from localbias.audit import results as results_audit
 from localbias.audit import words as quality
 from localbias.errors import BadTable, SourceUnavailable, UnknownName
 from localbias.registry import LANGUAGES
@@ -92,7 +93,7 @@ def test_every_rule_is_tested_and_documented():
     table = quality.rules()
     sets = {"duplicate", "overlap", "identical sets", "unequal sets", "small set", "tiny set", "as in English"}
     assert set(table["kind"]) == {kind for kind, *_ in WORD_RULES} | sets
-    assert set(table["severity"]) == set(word_rules.SEVERITIES) and (table[["meaning", "example"]] != "").all(axis=None)
+    assert set(table["severity"]) == set(SEVERITIES) and (table[["meaning", "example"]] != "").all(axis=None)
 
 
 def test_exceptions_of_the_case_rule():
@@ -179,7 +180,8 @@ def results(**columns):
         "test": ["weat1", "weat2"],
         "method": ["M5", "M5"],
         "effect_size": [1.0, 0.4],
-        "p_value": [0.01, 0.2],
+        "p_two_sided": [0.02, 0.4],
+        "q_value": [0.04, 0.4],
         "significant_paper": [True, False],
         "n_x": [8, 8],
         "n_y": [8, 8],
@@ -196,6 +198,7 @@ def test_cleaning_effect_by_hand():
     assert table["flipped"].tolist() == [True, False]
     assert table["undefined"].tolist() == [False, True]
     assert table["removed"].tolist() == [3, 8]
+    assert table[["p_before", "p_after", "q_before", "q_after"]].iloc[0].tolist() == [0.02, 0.02, 0.04, 0.04]
     with pytest.raises(BadTable, match="different rows"):
         quality.cleaning_effect(results(), results(language=["zh", "th"]))
     with pytest.raises(BadTable, match="no effect_size"):
@@ -289,3 +292,14 @@ def test_duplicates_of_the_published_lists_by_brute_force():
 def test_the_starter_has_no_errors_or_warnings():
     findings = quality.audit("starter")
     assert set(findings["severity"]) <= {"note"}
+
+
+def test_words_templates_and_published_cells_have_one_scale_and_one_severity_for_one_fault():
+    """The same fault in a word list and in a template, by hand: what counts twice, what carries stray blanks."""
+    words, cells = word_rules.RULES, results_audit.RULES
+    rules = {rule.name: rule for rule in templates.RULES}
+    every = [*words.values(), *rules.values(), *cells.values()]
+    assert {rule.severity for rule in every} == set(SEVERITIES) == {"error", "warning", "note"}
+    assert words["duplicate"].severity == rules["repeated-variants"].severity == "error"
+    assert words["blanks"].severity == rules["blanks"].severity == "warning"
+    assert words["capitalised"].severity == rules["sentence-case"].severity == "note"

@@ -36,7 +36,7 @@ class Rule:
     title: str
     reason: str
     mark: Callable[[pd.DataFrame], pd.Series]
-    excludes: bool = True
+    severity: str = "error"
 
 
 def same_as_other_model(table: pd.DataFrame) -> pd.Series:
@@ -163,25 +163,25 @@ RULES: dict[str, Rule] = {
             "human translation with the machine translation's results",
             "the two word lists are the same or nearly so; the test cannot tell human from machine",
             same_as_other_source,
-            excludes=False,
+            "warning",
         ),
         Rule(
             "repeat",
             "fastText row repeated from another file",
             "the static vectors do not depend on the model the file is for",
             repeat,
-            excludes=False,
+            "note",
         ),
         Rule(
             "p-zero",
             "p printed as 0.000",
             "a permutation p is at least one over the number of splits; read it as below 0.0005",
             p_zero,
-            excludes=False,
+            "note",
         ),
     )
 }
-"""The rules by name; ``excludes`` tells which cells the counts "without flagged cells" leave out."""
+"""The rules by name; the counts "without flagged cells" leave out what is an error."""
 
 
 def flags(table: pd.DataFrame) -> pd.Series:
@@ -201,8 +201,8 @@ def has(table: pd.DataFrame, names: Iterable[str]) -> pd.Series:
 
 
 def without(table: pd.DataFrame, names: Iterable[str] | None = None) -> pd.DataFrame:
-    """The rows that bear none of these flags (default: those of the excluding rules)."""
-    names = [r.name for r in RULES.values() if r.excludes] if names is None else names
+    """The rows that bear none of these flags (default: those of the errors)."""
+    names = [r.name for r in RULES.values() if r.severity == "error"] if names is None else names
     return table[~has(table, names)].reset_index(drop=True)
 
 
@@ -212,7 +212,7 @@ def counts(table: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``check``, ``what``, ``why``, ``cells``, ``share`` (of all cells), ``left out`` (whether the
+        ``check``, ``what``, ``why``, ``cells``, ``share`` (of all cells), ``severity``, ``left out`` (whether the
         counts without flagged cells exclude them), ``where`` (family, group and languages).
     """
     rows = []
@@ -225,7 +225,8 @@ def counts(table: pd.DataFrame) -> pd.DataFrame:
                 "why": rule.reason,
                 "cells": len(marked),
                 "share": len(marked) / len(table),
-                "left out": rule.excludes,
+                "severity": rule.severity,
+                "left out": rule.severity == "error",
                 "where": _where(marked),
             }
         )

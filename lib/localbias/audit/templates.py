@@ -1,7 +1,6 @@
 """What is wrong with a set of templates: one row a finding, with severity.
 
-"error": a prompt is lost or damaged, or its groups are misnamed. "warning": the prompt works, but a
-reader, a model or a scorer can be misled. "info": worth knowing, changes nothing.
+Severities are those of :data:`localbias.audit.SEVERITIES`.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from localbias.audit import SEVERITIES
 from localbias.audit.spelling import suspects, words_of
 from localbias.prompts.generation import FUSED_UNKNOWN, categories, contained
 from localbias.prompts.templates import (
@@ -25,7 +25,6 @@ from localbias.prompts.templates import (
     slots_of,
 )
 
-SEVERITIES = ("error", "warning", "info")
 COLUMNS = ("severity", "rule", "dataset", "category", "template", "row", "column", "text", "finding")
 EXCERPT = 80
 Finding = tuple[str, str, str]
@@ -115,7 +114,7 @@ def audit(templates: list[Template], vocabulary: Vocabulary) -> pd.DataFrame:
             )
         )
     table = pd.DataFrame(rows, columns=list(COLUMNS))
-    rank = table["severity"].map(SEVERITIES.index)
+    rank = table["severity"].map(list(SEVERITIES).index)
     return (
         table.assign(rank=rank)
         .sort_values(["rank", "category", "row"], kind="stable", ignore_index=True)
@@ -282,7 +281,7 @@ def _names(vocabulary: Vocabulary) -> Iterator[tuple[str, str, str, str]]:
     """(severity, rule, text, finding) about first names."""
     rows = vocabulary.names[vocabulary.names["kind"] == "first_only"]
     for name in rows.loc[rows.duplicated(["name", "gender"]), "name"]:
-        yield "info", "repeated-names", name, "listed twice; drawn as one"
+        yield "note", "repeated-names", name, "listed twice; drawn as one"
     female, male = vocabulary.first_names("F"), vocabulary.first_names("M")
     for one in female:
         for other in male:
@@ -297,7 +296,7 @@ def _names(vocabulary: Vocabulary) -> Iterator[tuple[str, str, str, str]]:
         for i, one in enumerate(names):
             for other in names[i + 1 :]:
                 if contained(one, other):
-                    yield "info", "contained-names", f"{one}, {other}", "one name within the other, same gender"
+                    yield "note", "contained-names", f"{one}, {other}", "one name within the other, same gender"
 
 
 RULES = (
@@ -354,18 +353,18 @@ RULES = (
         _unlike_answers,
     ),
     Rule("contained-names", "warning", "A name that is part of another one", "Ana, Anabel"),
-    Rule("shared-context", "info", "Two rows with the same context", "a template and its exchange", _shared_context),
+    Rule("shared-context", "note", "Two rows with the same context", "a template and its exchange", _shared_context),
     Rule(
         "repeated-variants",
-        "info",
+        "error",
         "A variant listed twice, so drawn twice as often",
         "“[aso, pusa, aso]”",
         _repeated_variants,
     ),
-    Rule("repeated-names", "info", "A name listed twice", "Ana, Ana"),
+    Rule("repeated-names", "note", "A name listed twice", "Ana, Ana"),
     Rule(
-        "sentence-case", "info", "A label that opens a sentence in lower case", "“{{NAME1}} ang isa.”", _sentence_case
+        "sentence-case", "note", "A label that opens a sentence in lower case", "“{{NAME1}} ang isa.”", _sentence_case
     ),
-    Rule("sentence-end", "info", "A text without its full stop or question mark", "“Sino ang nauna”", _sentence_end),
-    Rule("blanks", "info", "Blanks at an end of a text or doubled", "“ang  {{NAME1}} ”", _blanks),
+    Rule("sentence-end", "note", "A text without its full stop or question mark", "“Sino ang nauna”", _sentence_end),
+    Rule("blanks", "warning", "Blanks at an end of a text or doubled", "“ang  {{NAME1}} ”", _blanks),
 )

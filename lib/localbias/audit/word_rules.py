@@ -1,8 +1,7 @@
 """What can be wrong with a word list: one small function a rule.
 
-A rule looks at a word, a set or a pair of sets and says what it found. Severity: an *error* changes what
-the test measures; a *warning* means that a model reads something else than the word meant; a *note* is worth
-knowing when a result is read.
+A rule looks at a word, a set or a pair of sets and says what it found, with a severity of
+:data:`localbias.audit.SEVERITIES`.
 """
 
 from __future__ import annotations
@@ -15,8 +14,6 @@ from functools import lru_cache
 
 from localbias.registry import LANGUAGES, TESTS
 from localbias.words.lexicon import WordSets, folded, unseen
-
-SEVERITIES = ("error", "warning", "note")
 
 SCRIPT_NAMES: dict[str, frozenset[str]] = {
     script: frozenset(names.split())

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from localbias.audit.word_rules import RULES, SEVERITIES, Finding, Rule, is_gap
+from localbias.audit import SEVERITIES
+from localbias.audit.word_rules import RULES, Finding, Rule, is_gap
 from localbias.errors import BadTable, unknown
 from localbias.words.lexicon import WordSets, clean_sets, folded, resolve_dataset, word_table
 from localbias.words.tidy import ROLES, TRACE
@@ -153,7 +154,7 @@ def counts(findings: pd.DataFrame, by: str = "language") -> pd.DataFrame:
     """
     table = findings.groupby(["kind", "severity", by], observed=True).size().rename("n").reset_index()
     total = table.groupby("kind")["n"].transform("sum")
-    order = table.assign(total=total, place=table["severity"].map(SEVERITIES.index))
+    order = table.assign(total=total, place=table["severity"].map(list(SEVERITIES).index))
     order = order.sort_values(["place", "total", "kind", by], ascending=[True, False, True, True], kind="stable")
     return order.drop(columns=["total", "place"]).reset_index(drop=True)
 
@@ -207,8 +208,9 @@ def cleaning_effect(before: pd.DataFrame, after: pd.DataFrame, verdict: str = "s
     Returns
     -------
     pandas.DataFrame
-        language, test, method, d_before, d_after, change, p_before, p_after, verdict_before, verdict_after,
-        flipped (the verdicts differ), undefined (no d after cleaning), removed (words taken out).
+        language, test, method, d_before, d_after, change, p_before, p_after (two-sided, as on every page), q_before,
+        q_after, verdict_before, verdict_after, flipped (the verdicts differ), undefined (no d after cleaning),
+        removed (words taken out).
 
     Raises
     ------
@@ -217,7 +219,7 @@ def cleaning_effect(before: pd.DataFrame, after: pd.DataFrame, verdict: str = "s
     """
     keys = ["language", "test", "method"]
     sizes = ["n_x", "n_y", "n_a", "n_b"]
-    columns = [*keys, "effect_size", "p_value", verdict, *sizes]
+    columns = [*keys, "effect_size", "p_two_sided", "q_value", verdict, *sizes]
     lacking = sorted({name for name in columns for table in (before, after) if name not in table})
     if lacking:
         raise BadTable("not results of run_weat", expected=", ".join(columns), got=f"no {', '.join(lacking)}")
@@ -241,8 +243,10 @@ def cleaning_effect(before: pd.DataFrame, after: pd.DataFrame, verdict: str = "s
         d_before=both["effect_size_before"],
         d_after=both["effect_size_after"],
         change=both["effect_size_after"] - both["effect_size_before"],
-        p_before=both["p_value_before"],
-        p_after=both["p_value_after"],
+        p_before=both["p_two_sided_before"],
+        p_after=both["p_two_sided_after"],
+        q_before=both["q_value_before"],
+        q_after=both["q_value_after"],
         verdict_before=both[f"{verdict}_before"].fillna(False).astype(bool),
         verdict_after=both[f"{verdict}_after"].fillna(False).astype(bool),
     )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
+from localbias import sources
 from localbias.errors import ModelUnavailable
 
 _FILES = ["*.json", "*.safetensors", "*.txt", "*.model", "*.jinja"]
@@ -30,10 +30,9 @@ def is_id(name: str) -> bool:
 
 def offline() -> bool:
     """Whether the hub must not be asked (``LOCALBIAS_OFFLINE`` or ``HF_HUB_OFFLINE``)."""
-    return any(os.environ.get(name, "0").lower() in ("1", "true", "yes") for name in _OFFLINE)
+    return sources.offline("HF_HUB_OFFLINE")
 
 
-_OFFLINE = ("LOCALBIAS_OFFLINE", "HF_HUB_OFFLINE")
 _SWITCHED_OFF = "the hub is switched off (LOCALBIAS_OFFLINE or HF_HUB_OFFLINE)"
 
 

@@ -9,8 +9,9 @@ from typing import Any
 import pandas as pd
 
 from localbias import sources
+from localbias.audit import SEVERITIES
 from localbias.audit import words as quality
-from localbias.audit.word_rules import SEVERITIES, is_gap
+from localbias.audit.word_rules import is_gap
 from localbias.errors import unknown
 from localbias.files import cache_dir, checked, kept
 from localbias.registry import LANGUAGES, TESTS, label_of, ranges

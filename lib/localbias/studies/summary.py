@@ -50,6 +50,19 @@ SHOWN_PAIRS = {
     "flags_other": "flags, other",
 }
 """The same of a :func:`side_by_side` table."""
+SHOWN_CLEANED = {
+    "language_name": "language",
+    "test_label": "test",
+    "removed": "removed",
+    "d_before": "d, before",
+    "d_after": "d, after",
+    "p_before": "two-sided p, before",
+    "p_after": "two-sided p, after",
+    "q_before": "q, before",
+    "q_after": "q, after",
+    "flipped": "verdict differs",
+}
+"""The same of a :func:`localbias.audit.words.cleaning_effect` table."""
 SHOWN_DIFFERENCES = {
     "language_name": "language",
     "test_label": "test",
@@ -104,7 +117,19 @@ FORMATS = (
         "+.2f",
     )
     | dict.fromkeys(
-        ("p_value", "p_two_sided", "q_value", "p_holm", "q_value_one", "q_value_other", "p_before", "p_after"), p_text
+        (
+            "p_value",
+            "p_two_sided",
+            "q_value",
+            "p_holm",
+            "q_value_one",
+            "q_value_other",
+            "p_before",
+            "p_after",
+            "q_before",
+            "q_after",
+        ),
+        p_text,
     )
     | {"share": ".0%", "coverage": ".0%", "p_min": ".1e"}
 )
