@@ -188,6 +188,12 @@ def test_bad_tables_are_named():
         score_answers(good.drop(columns="answer"))
     with pytest.raises(BadTable, match="nothing to score"):
         score_answers(good.head(0))
+    for label in (None, float("nan"), "x", 0.5, 3):
+        with pytest.raises(BadTable, match="cannot be scored"):
+            score_answers(good.assign(label=label))
+    for broken in (good.drop(columns="category"), good.assign(category=None), good.drop(columns="template")):
+        with pytest.raises(BadTable, match="cannot be grouped"):
+            score_answers(broken)
     with pytest.raises(UnknownName, match="policy"):
         always(good, "random")
     with pytest.raises(UnknownName, match="level"):

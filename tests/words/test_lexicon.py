@@ -128,7 +128,12 @@ def test_all_faults_come_at_once(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "positions, message", [("1,1", "same position"), ("1,", "give all of them or none"), ("1,one", "not a position")]
+    "positions, message",
+    [
+        ("1,1", "same position"),
+        ("1,", "give all of them or none"),
+        *((f"1,{other}", "not a position") for other in ("one", "0", "\u0661", "\u00b2", "1.5")),
+    ],
 )
 def test_positions_that_contradict(tmp_path, positions, message):
     one, other = positions.split(",")
@@ -357,3 +362,16 @@ def test_every_error_is_one_of_the_projects():
     for bad in ("", "weathub2", "../../etc", "data/starter/build.py"):
         with pytest.raises(LocalBiasError):
             load_words("weat1", "en", dataset=bad)
+
+
+def test_a_word_of_unseen_characters_alone_is_blank_and_a_set_is_a_category_and_a_list(tmp_path):
+    """A zero-width space inside a word stays as it was written: rows of results flag it."""
+    rows = [f"sw,weat1,{role},{word}" for role in "XYAB" for word in ("moja", "ro\u200bse")]
+    assert load_words("weat1", "sw", dataset=str(write(tmp_path / "a.csv", [HEADER, *rows]))).x[1] == "ro\u200bse"
+    with pytest.raises(BadTable, match="blank where a word is expected"):
+        word_table(str(write(tmp_path / "b.csv", [HEADER, *rows, "sw,weat1,X,\u200b"])))
+    for category, examples in (("c", "abc"), (None, ["a"]), ("c", 1)):
+        held = dict.fromkeys(("targ1", "targ2", "attr1", "attr2"), {"category": category, "examples": examples})
+        (tmp_path / "c.json").write_text(json.dumps(held))
+        with pytest.raises(BadTable, match="a set is not a category and its examples"):
+            lexicon.read_sets_json(tmp_path / "c.json")

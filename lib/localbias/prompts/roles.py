@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from numbers import Real
+
 import numpy as np
 import pandas as pd
 
@@ -41,8 +43,9 @@ def role_codes(prompts: pd.DataFrame) -> np.ndarray:
     known = {role: code for code, role in enumerate(ROLES)}
     codes = np.stack([prompts[c].map(known).fillna(-1).to_numpy(int) for c in ROLE_COLUMNS], axis=1)
     complete = (np.sort(codes, axis=1) == np.arange(3)).all(axis=1)
-    label = prompts["label"].to_numpy()
-    inside = (label >= 0) & (label <= 2)
+    label = prompts["label"].map(lambda value: value if isinstance(value, Real) and value in (0, 1, 2) else -1)
+    label = label.to_numpy(int)
+    inside = label >= 0
     right = np.where(inside, codes[np.arange(len(codes)), np.clip(label, 0, 2)], -1)
     ambiguous = (prompts["condition"] == "ambig").to_numpy()
     named = prompts["condition"].isin(CONDITIONS).to_numpy()

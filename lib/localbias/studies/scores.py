@@ -31,6 +31,14 @@ def grouped(prompts: pd.DataFrame, level: str) -> tuple[pd.DataFrame, np.ndarray
         raise unknown("level", level, LEVELS)
     if prompts.empty:
         raise BadTable("there is nothing to score", expected="one prompt or more", got="an empty table")
+    lacking = [c for c in ("category", "template", "condition") if c not in prompts or prompts[c].isna().any()]
+    if lacking:
+        raise BadTable(
+            "prompts cannot be grouped",
+            expected="category, template and condition of every prompt",
+            got=f"{', '.join(lacking)} missing, or empty in some row",
+            todo="make the table with generate_prompts or read_bbq",
+        )
     wanted = pd.DataFrame(
         {c: prompts[c].to_numpy() if c in LEVELS[level] else "all" for c in ("category", "template")}
         | {"condition": prompts["condition"].to_numpy()}

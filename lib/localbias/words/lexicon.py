@@ -367,7 +367,14 @@ def read_sets_json(file: Path, path: str = "") -> dict[str, tuple[str, list[str]
             got=f"{type(error).__name__}: {error}",
             expected="targ1, targ2, attr1 and attr2, each with category and examples",
         ) from error
-    for role, (_, words) in sets.items():
+    for role, (category, words) in sets.items():
+        if not (isinstance(category, str) and isinstance(words, list)):
+            raise BadTable(
+                "a set is not a category and its examples",
+                where=f"{path or file}, set {role}",
+                expected="a text and a list of words",
+                got=f"{category!r:.60} and {words!r:.60}",
+            )
         for position, word in enumerate(words, 1):
             if not isinstance(word, str):
                 raise BadTable(

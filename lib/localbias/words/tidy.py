@@ -80,7 +80,7 @@ def _plain(word: str) -> bool:
 
 
 WORD_RULES = {
-    "blank where a word is expected": lambda word: bool(word.strip()),
+    "blank where a word is expected": lambda word: any(unicodedata.category(char)[0] not in "ZC" for char in word),
     "a number or a date where a word is expected": lambda word: not _NUMBER.fullmatch(word[:MAX_WORD]),
     "a control character or a line break in a word": _plain,
     f"longer than {MAX_WORD} characters": lambda word: len(word) <= MAX_WORD,
@@ -263,7 +263,7 @@ def _check_cells(path: Path, raw: pd.DataFrame, table: pd.DataFrame) -> None:
     import pandera.pandas as pa
 
     given = table["position"] != ""
-    whole = table["position"].str.fullmatch(r"\d{1,6}")
+    whole = table["position"].str.fullmatch(r"0*[1-9][0-9]{0,5}")
     faults = [
         (row, "position", cell, "not a position 1, 2, …")
         for row, cell in table.loc[given & ~whole, ["row", "position"]].itertuples(index=False)
