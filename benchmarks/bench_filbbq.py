@@ -54,7 +54,7 @@ def main() -> int:
     parser.add_argument("--repeated", type=int, default=1, help="prompts asked again for every seed")
     given = parser.parse_args()
 
-    ready = answering.load(given.model)
+    ready = answering.load_answerer(given.model)
     whole = generate_prompts("all")
     prompts = sample(whole, given.prompts)
     form, forms = prompt_form(), letter_tokens(ready.tokenizer)

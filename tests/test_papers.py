@@ -31,7 +31,7 @@ def texts():
             yield str(file.relative_to(ROOT)), "", file.read_text(encoding="utf-8")
     for file in sorted((ROOT / "notebooks").glob("*.ipynb")):
         for cell in json.loads(file.read_text(encoding="utf-8"))["cells"]:
-            page = "FilBBQ" if file.stem.startswith("07") else "WEATHub"
+            page = "FilBBQ" if file.stem[:2] in ("07", "10") else "WEATHub"
             yield f"notebooks/{file.stem}#{cell['id']}", page, "".join(cell["source"])
 
 

@@ -18,7 +18,7 @@ from localbias.errors import BadValues, LocalBiasError, UnknownName
 from localbias.ledger.settings import RULES
 from localbias.measures import intervals
 from localbias.models import answer_jobs
-from localbias.models.answers import load
+from localbias.models.answers import load_answerer
 from localbias.prompts import generation, orders
 from localbias.prompts.generation import generate_prompts
 from localbias.registry import ranges
@@ -145,7 +145,7 @@ def test_a_profile_is_held_to_the_same_ranges(tmp_path, monkeypatch):
         lambda: seed_scores(None, seeds=0),
         lambda: seed_scores(None, temperature=math.nan),
         lambda: bias_profile(None, alpha=5),
-        lambda: load("smollm2-135m-instruct", dtype="float8"),
+        lambda: load_answerer("smollm2-135m-instruct", dtype="float8"),
         lambda: ledger.Settings(rule="p"),
         lambda: ledger.Settings(alpha=math.inf),
         lambda: ledger.Settings(every=1.5),

@@ -19,12 +19,12 @@ from localbias.errors import BadTable, BadValues, ModelUnavailable, UnknownName
 from localbias.models import answer_jobs, prefix_tree
 from localbias.models import answers as answers_module
 from localbias.models.answer_store import AnswerStore, BrokenPart, OtherRun, RunBusy, attach
-from localbias.models.answers import Loaded, answer_probabilities, load, written_answers
+from localbias.models.answers import Loaded, answer_probabilities, load_answerer, written_answers
 from localbias.models.letters import bare, letter_tokens
 from localbias.models.written_answers import drawn_answers, generate, sample_token
 from localbias.prompts import wording as protocols
 from localbias.prompts.wording import OWN, PromptForm, prompt_form
-from localbias.studies import filbbq_page
+from localbias.studies import filbbq
 from localbias.studies.scores import score_answers
 
 P = ["p0", "p1", "p2", "p_neither"]
@@ -239,9 +239,9 @@ def test_written_answers_tell_letters_that_are_answers(prompts, model):
         words = [bare(word) for word in row.written.split() if bare(word) not in ("", "?")]
         assert row.begins == (words[:1] in (["A"], ["B"], ["C"]))
     assert written_answers(prompts, made.tiny_masked()).empty
-    facts = filbbq_page.written_facts(table)
+    facts = filbbq.written_facts(table)
     assert facts["n"] == 10 and facts["begins"] == table["begins"].sum()
-    assert np.isnan(filbbq_page.written_facts(written_answers(prompts, made.tiny_masked()))["parsed"])
+    assert np.isnan(filbbq.written_facts(written_answers(prompts, made.tiny_masked()))["parsed"])
 
 
 def test_greedy_generation_is_the_models_own(prompts, model):
@@ -547,7 +547,7 @@ def test_answers_to_prompts_that_do_not_exist(prompts):
 @pytest.mark.model
 @pytest.mark.parametrize(("name", "cue"), [("smollm2-135m-instruct", ""), ("gemma-3-270m", "\nSagot:")])
 def test_the_packaged_models(prompts, name, cue):
-    packaged = load(name)
+    packaged = load_answerer(name)
     table = ask(prompts.head(2), packaged)
     assert table["reuse"].all() and (table["cue"] == cue).all() and packaged.revision
     assert table["p0"].gt(0).all() and np.allclose(table[P].sum(axis=1), 1)

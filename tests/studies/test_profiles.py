@@ -9,7 +9,7 @@ import pytest
 from localbias.errors import BadValues
 from localbias.prompts.generation import generate_prompts
 from localbias.prompts.templates import CATEGORIES, read_templates
-from localbias.studies import filbbq_page, profiles
+from localbias.studies import filbbq, profiles
 from localbias.studies.published import printed
 
 
@@ -82,7 +82,7 @@ def test_the_printed_entries_on_the_published_templates():
     rows = [t for c in CATEGORIES for t in read_templates(c, "filbbq")]
     assert len(rows) == 123 and sum((t.id, "ambig") in sizes.index for t in rows) == 106
     assert set(profiles.themes()["template"]) <= {t.id for t in rows}
-    table = filbbq_page.beside_paper(
+    table = filbbq.beside_paper(
         prompts, pd.DataFrame({"level": "template", "expectation": 0.0}, index=sizes.index).reset_index()
     )
     by = table.set_index(["printed_of", "context", "rank"])
@@ -90,7 +90,7 @@ def test_the_printed_entries_on_the_published_templates():
     assert by.at[("roberta-tagalog-base", "ambiguous", 5), "one_run"]
     lion = by.loc[("Llama-SEA-LION-v2-8B-IT", "ambiguous")]
     assert lion.loc[[3, 5], "prompts"].tolist() == ["24", "24"] and not lion.loc[[3, 5], "one_run"].any()
-    facts = filbbq_page.paper_facts(table, prompts)
+    facts = filbbq.paper_facts(table, prompts)
     assert facts["among"] == 104 and facts["masked_one"] == 10 and facts["shared"] == 8
     # Nothing of a guesser who repeats fifty times what he threw once is exceeded; of one who throws anew most is.
     assert facts["fixed"] == 0 and facts["dice"] > 20

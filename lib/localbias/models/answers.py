@@ -69,7 +69,7 @@ class Loaded:
     weights: str = "float32"
 
 
-def load(model: str | Loaded, dtype: str = "float32", device: str | None = None) -> Loaded:
+def load_answerer(model: str | Loaded, dtype: str = "float32", device: str | None = None) -> Loaded:
     """A model by name (packaged, local folder, GGUF file or hub id), or one that is loaded already.
 
     ``dtype`` and ``device`` are those of :func:`localbias.models.loading.load_causal`.
@@ -186,7 +186,7 @@ def answer_probabilities(
     if protocol not in answer_jobs.PROTOCOLS:
         raise unknown("protocol", protocol, answer_jobs.PROTOCOLS)
     shown, wording = reorder(prompts, orders), prompt_form(form)
-    ready = load(model)
+    ready = load_answerer(model)
     _check_kind(ready, protocol)
     job = _job(ready, protocol, shown, wording.render(shown), cue, budget, reuse, dict(draws or {}))
     marks = {
@@ -251,7 +251,7 @@ def written_answers(
     """
     from localbias.models.written_answers import drawn_answers
 
-    ready = load(model)
+    ready = load_answerer(model)
     if not _writes(ready):
         return pd.DataFrame(columns=["prompt_id", "seed_of_draw", "written", "answer", "reason", "begins"])
     few = prompts.sample(min(n, len(prompts)), random_state=seed).sort_values("prompt_id")

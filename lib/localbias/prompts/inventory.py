@@ -8,6 +8,7 @@ import pandas as pd
 from localbias.errors import BadTable, BadValues
 from localbias.prompts.generation import categories, generate_prompts, generator
 from localbias.prompts.templates import read_templates, resolve_dataset, template_table
+from localbias.registry import ranges
 
 
 def table2(dataset: str = "auto", rules: str = "filbbq-2026", prompts: pd.DataFrame | None = None) -> pd.DataFrame:
@@ -213,3 +214,41 @@ def _interleave(pairs: pd.DataFrame, seed: int) -> pd.DataFrame:
         places |= {(category, names[i]): (rank + 0.5) / len(names) for rank, i in enumerate(order)}
     place = [places[key] for key in zip(pairs["category"], pairs["template"], strict=True)]
     return pairs.assign(place=place).sort_values(["round", "place", "category", "template"], kind="stable")
+
+
+@ranges.checked
+def subset(prompts: pd.DataFrame, n_prompts: int = 0, n_templates: int = 0, seed: int = 0) -> pd.DataFrame:
+    """At most ``n_prompts`` prompts of at most ``n_templates`` templates, in complete pairs; 0: no limit.
+
+    Few templates with several pairs each say more about a template than many with one. Templates are
+    drawn at random, from each category in proportion, among those with as many pairs as would be taken
+    of each (or the most there are).
+
+    Raises
+    ------
+    BadValues
+        When not even one pair fits.
+    """
+    if not n_prompts or n_prompts >= len(prompts):
+        n_prompts = len(prompts)
+    if n_templates:
+        prompts = prompts[_in_templates(prompts, n_templates, n_prompts, seed)]
+    return prompts if n_prompts >= len(prompts) else sample(prompts, n_prompts, seed)
+
+
+def _in_templates(prompts, n_templates, n_prompts, seed):
+    if n_templates < 1:
+        raise BadValues("no templates to take", expected="n_templates >= 1, or 0 for all", got=str(n_templates))
+    size = prompts.groupby(["category", "template", "pair"]).size()
+    pairs = size.groupby(["category", "template"]).size()
+    wanted = max(1, n_prompts // (n_templates * int(size.max())))
+    chosen = []
+    per_category = pairs.groupby("category").size()
+    for i, (category, n) in enumerate(per_category.items()):
+        share = max(1, round(n_templates * n / per_category.sum()))
+        share = share if i + 1 < len(per_category) else max(1, n_templates - len(chosen))
+        mine = pairs[category].sort_index()
+        enough = mine[mine >= min(wanted, mine.nlargest(share).min())]
+        order = generator(seed, "templates", category).permutation(len(enough))[:share]
+        chosen += [(category, t) for t in enough.index[np.sort(order)]]
+    return pd.MultiIndex.from_frame(prompts[["category", "template"]]).isin(chosen)

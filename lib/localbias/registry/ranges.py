@@ -141,7 +141,7 @@ ANSWERS = RANGES | {
 LEDGER = RANGES | {"multilingual": _choice("DistilmBERT", "XLM-R")}
 """The same for the ledger."""
 
-OF_NOTEBOOK = {"07-filbbq-seed-variability": ANSWERS, "08-ledger": LEDGER}
+OF_NOTEBOOK = {"07-filbbq-seed-variability": ANSWERS, "08-ledger": LEDGER, "10-filbbq-appendix": ANSWERS}
 """Notebooks whose ranges are others than :data:`RANGES`."""
 
 

@@ -254,7 +254,7 @@ def seeds_needed(sd, standard_error: float):
     """
     if not standard_error > 0:
         raise BadValues("a standard error must be positive", got=str(standard_error))
-    return np.maximum(np.ceil((np.asarray(sd, float) / standard_error) ** 2 - 1e-9), 1)
+    return np.maximum(np.ceil(np.square(np.divide(sd, standard_error)) - 1e-9), 1)
 
 
 def standard_error_by_seeds(expected: pd.DataFrame, seeds=(1, 2, 5, 10, 20, 50, 100, 200, 500)) -> pd.DataFrame:

@@ -9,11 +9,13 @@ import pytest
 import filbbq_made as made
 from localbias.book.charts import filbbq as draw
 from localbias.errors import BadTable, BadValues, SourceUnavailable
+from localbias.measures.null import attainable_level
 from localbias.prompts.generation import generate_prompts
+from localbias.prompts.inventory import subset
 from localbias.prompts.orders import reorder
-from localbias.studies import filbbq_page, lowest_scores, reference
-from localbias.studies.position import position_table, preferences, scores_by_order
-from localbias.studies.seeds import expected_scores, run_distribution, seed_scores, summarise_seeds, sweep
+from localbias.studies import filbbq, lowest_scores, reference
+from localbias.studies.position import position_table, scores_by_order
+from localbias.studies.seeds import expected_scores, run_distribution, sweep
 from localbias.studies.selection import bias_profile, largest_by_chance
 from localbias.studies.variance import variance_shares
 
@@ -30,29 +32,29 @@ def starter():
 
 
 def test_subsets_are_balanced_and_no_larger_than_asked(starter):
-    few = filbbq_page.subset(starter, 96, 6)
+    few = subset(starter, 96, 6)
     assert len(few) == 96
     pairs = few.groupby(["category", "template"])["pair"].nunique()
     assert len(pairs) == 6 and set(pairs) == {2}
     assert set(few["category"]) == {"gender_identity", "sexual_orientation"}
     balance = few.groupby("pair")[["polarity", "condition", "exchanged"]].nunique()
     assert (balance == 2).all(axis=None)
-    pd.testing.assert_frame_equal(few, filbbq_page.subset(starter, 96, 6))
-    assert len(filbbq_page.subset(starter)) == len(starter)
-    assert filbbq_page.subset(starter, 0, 2)["template"].nunique() == 2
+    pd.testing.assert_frame_equal(few, subset(starter, 96, 6))
+    assert len(subset(starter)) == len(starter)
+    assert subset(starter, 0, 2)["template"].nunique() == 2
     with pytest.raises(BadValues):
-        filbbq_page.subset(starter, 4, 2)
-    assert "96 of" in filbbq_page.subset_note(few, starter) and "6 of" in filbbq_page.subset_note(few, starter)
+        subset(starter, 4, 2)
+    assert "96 of" in filbbq.subset_note(few, starter) and "6 of" in filbbq.subset_note(few, starter)
 
 
 def test_stereotypes_are_the_ones_asked_for_or_the_largest():
     expected = expected_scores(noisy())
     rows = expected.query("level == 'template' and condition == 'ambig'")
     top = rows.loc[rows["expectation"].abs().idxmax(), "template"]
-    assert filbbq_page.stereotypes(expected, n=1)["template"].tolist() == [top]
-    assert filbbq_page.stereotypes(expected, ["T1", "T2"])["template"].tolist() == ["T1", "T2"]
+    assert filbbq.stereotypes(expected, n=1)["template"].tolist() == [top]
+    assert filbbq.stereotypes(expected, ["T1", "T2"])["template"].tolist() == ["T1", "T2"]
     with pytest.raises(BadValues, match="no such template"):
-        filbbq_page.stereotypes(expected, ["T9"])
+        filbbq.stereotypes(expected, ["T9"])
 
 
 def test_minus_one_by_chance():
@@ -89,83 +91,45 @@ def test_minus_one_anywhere_and_in_small_templates():
         assert row["any"] == pytest.approx(1 - (1 - any_of_two[4]) ** 2 * (1 - any_of_two[16]))
         assert row["points"] == pytest.approx(2 * (2 * 2**-4 + 2**-16))
     assert (lowest["score"] == 0).all()
-    facts = filbbq_page.lowest_facts(
-        filbbq_page.labelled(
-            lowest_scores.lowest_possible(made.with_probabilities(pd.concat([small, large]), 0.5, 0.5, 0.0), seeds=50),
-            small,
-        ),
-        50,
-    )
     # fifty runs of four coins: 1 − (15/16)^50 = 0.960…; of sixteen: 50/65536 = 0.00076
-    assert (facts["few"], facts["templates"], facts["k"]) == (2, 3, 6)
-    assert "With 4 prompts" in facts["in_small"] and facts["in_small"].count("probability 96% (") == 2
-    assert "the other 1, with 16 prompts or more, the highest probability is less than 0.1% (L)" in facts["in_large"]
-    alone = lowest_scores.lowest_possible(made.with_probabilities(large, 0.5, 0.5, 0.0))
-    assert filbbq_page.lowest_facts(alone, 50)["in_small"] == ""
+    fifty = lowest_scores.lowest_possible(made.with_probabilities(pd.concat([small, large]), 0.5, 0.5, 0.0), seeds=50)
+    by_size = fifty.groupby("n")["any_of_seeds"].max()
+    assert by_size[4] == pytest.approx(0.960, abs=5e-4) and by_size[16] == pytest.approx(50 / 65536, rel=1e-3)
 
 
-def test_what_follows_for_minus_one_depends_on_how_small_templates_are():
-    coin = made.with_probabilities(made.prompts(3, 1), 0.5, 0.5, 0.0)
-    many = made.with_probabilities(made.prompts(3, 4), 0.5, 0.5, 0.0)  # three templates of 16 coins: below 0.5%
-    assert "to be expected by chance" in filbbq_page.lowest_verdict(lowest_scores.lowest_possible(coin), 50)
-    assert "would be a finding" in filbbq_page.lowest_verdict(lowest_scores.lowest_possible(many), 50)
-    assert "expected by chance" not in filbbq_page.lowest_verdict(lowest_scores.lowest_possible(many), 50)
-
-
-def test_a_sentence_counts_chance_from_what_templates_can_reach():
+def test_chance_is_counted_from_what_templates_can_reach():
     # pairs 1 and 4 cannot reach 0.05; 6 can with 2 of 64 sign patterns: chance gives 2/64 of a template
-    profile = pd.DataFrame(
-        {
-            "template": ["a", "b", "c"],
-            "pairs": [1, 4, 6],
-            "score": [0.3, 0.2, -0.1],
-            "p_value": [1.0, 0.125, 0.03125],
-            "ci_low": [np.nan, 0.1, -0.2],
-            "ci_high": [np.nan, 0.3, -0.01],
-            "survives": False,
-            "q_value": 1.0,
-            "shrunken": 0.0,
-        }
-    )
-    facts = filbbq_page.profile_facts(profile)
-    assert (facts["small_p"], facts["within_reach"], facts["single"], facts["off_zero"]) == (1, 1, 1, 1)
-    assert facts["by_chance"] == pytest.approx(1 / 32)
-    assert "(4 to 6)" in facts["intervals"] and "rough" in facts["intervals"]
-    assert filbbq_page.profile_facts(profile.head(1))["intervals"] == "A single pair of prompts has no interval."
+    assert [attainable_level(pairs) for pairs in (1, 4, 6)] == [0.0, 0.0, pytest.approx(1 / 32)]
 
 
 def test_a_share_needs_more_than_two_templates():
     shares = variance_shares(noisy(2, 3, "cyclic"))
-    assert "no share" in filbbq_page.share_facts(shares)["of_templates"]
-    assert "template" not in set(filbbq_page.estimable(shares)["source"])
-    assert "make up" in filbbq_page.share_facts(variance_shares(noisy(3, 3, "cyclic")))["of_templates"]
+    assert "template" not in set(filbbq.estimable(shares)["source"])
+    assert "template" in set(filbbq.estimable(variance_shares(noisy(3, 3, "cyclic")))["source"])
 
 
 def test_words_say_what_a_score_rests_on(starter):
-    few = filbbq_page.subset(starter, 96, 6)
-    assert filbbq_page.asked_words(few, starter).startswith("a subset: 48 prompts in each context, from 6 of")
-    assert filbbq_page.asked_words(starter, starter).startswith(f"all {len(starter) // 2:,} prompts")
-    assert filbbq_page.scope_words(starter, starter) == "asked"  # the starter is not the benchmark
+    few = subset(starter, 96, 6)
+    assert filbbq.asked_words(few, starter).startswith("a subset: 48 prompts in each context, from 6 of")
+    assert filbbq.asked_words(starter, starter).startswith(f"all {len(starter) // 2:,} prompts")
+    assert filbbq.scope_words(starter, starter) == "asked"  # the starter is not the benchmark
     published = starter.assign(dataset="filbbq")
-    assert filbbq_page.scope_words(published, published) == "of the benchmark"
-    assert filbbq_page.scope_words(published.head(8), published) == "asked"
+    assert filbbq.scope_words(published, published) == "of the benchmark"
+    assert filbbq.scope_words(published.head(8), published) == "asked"
 
 
 def test_off_option_masses_are_means():
     table = noisy(2, 2)
-    got = filbbq_page.off_option(table).set_index(["template", "condition"])
+    got = filbbq.off_option(table).set_index(["template", "condition"])
     mine = table.query("template == 'T1' and condition == 'ambig'")
     assert got.loc[("T1", "ambig"), "off_option"] == pytest.approx(mine["p_neither"].mean())
     assert got.loc[("T1", "ambig"), "C"] == pytest.approx(mine["p2"].mean())
-    facts = filbbq_page.off_option_facts(table)
-    assert facts["off"] + facts["on"] == pytest.approx(1)
-    assert facts["low"] == pytest.approx(table["p_neither"].min())
 
 
 def test_pictures_hold_every_seed_and_the_whole_distribution():
     table = noisy()
-    chosen = filbbq_page.stereotypes(expected_scores(table), ["T0", "T3"])
-    runs, law = filbbq_page.seed_picture(table, chosen, "disambig", seeds=20)
+    chosen = filbbq.stereotypes(expected_scores(table), ["T0", "T3"])
+    runs, law = filbbq.seed_picture(table, chosen, "disambig", seeds=20)
     assert set(runs["title"]) == {"T0", "T3"} and runs["seed"].nunique() == 20
     sums = law.groupby("title")["probability"].sum()
     expected = expected_scores(table, levels=["template"]).query("template in ('T0', 'T3') and condition == 'disambig'")
@@ -174,27 +138,25 @@ def test_pictures_hold_every_seed_and_the_whole_distribution():
 
 
 def test_sample_prompts_carry_a_gloss_where_there_is_one(starter):
-    assert "in English" in filbbq_page.sample_prompts(starter)
-    assert "in English" not in filbbq_page.sample_prompts(made.prompts())
+    assert "in English" in filbbq.sample_prompts(starter)
+    assert "in English" not in filbbq.sample_prompts(made.prompts())
 
 
 def test_every_chart_draws_with_a_description():
     table = noisy(orders="cyclic")
     published = noisy()
-    expected = filbbq_page.labelled(expected_scores(published), published)
-    swept = filbbq_page.labelled(sweep(published, levels=["overall"]), published)
-    profile = filbbq_page.labelled(bias_profile(published, n_resamples=100), published)
-    chance = filbbq_page.labelled(largest_by_chance(published, draws=100), published)
-    order = filbbq_page.labelled(scores_by_order(table), table)
-    chosen = filbbq_page.stereotypes(expected, n=2)
+    expected = filbbq.labelled(expected_scores(published), published)
+    swept = filbbq.labelled(sweep(published, levels=["overall"]), published)
+    profile = filbbq.labelled(bias_profile(published, n_resamples=100), published)
+    chance = filbbq.labelled(largest_by_chance(published, draws=100), published)
+    order = filbbq.labelled(scores_by_order(table), table)
+    chosen = filbbq.stereotypes(expected, n=2)
     charts = [
-        draw.seeds(*filbbq_page.seed_picture(published, chosen, "ambig", 5)),
+        draw.seeds(*filbbq.seed_picture(published, chosen, "ambig", 5)),
         draw.profile(profile),
-        draw.variance(filbbq_page.both_contexts(variance_shares, table)),
-        draw.seeds_bought(filbbq_page.error_series(expected)),
-        draw.off_option(
-            filbbq_page.labelled(filbbq_page.off_option(published), published).query("condition == 'ambig'")
-        ),
+        draw.variance(filbbq.both_contexts(variance_shares, table)),
+        draw.seeds_bought(filbbq.error_series(expected)),
+        draw.off_option(filbbq.labelled(filbbq.off_option(published), published).query("condition == 'ambig'")),
         draw.positions(position_table(table).query("condition == 'ambig'")),
         draw.orders(order),
         draw.largest(chance),
@@ -202,9 +164,13 @@ def test_every_chart_draws_with_a_description():
     ]
     for chart in charts:
         assert len(chart.to_dict()["description"].split()) > 8
-    assert filbbq_page.position_facts(preferences(table), order)["orders"] == 6
-    facts = filbbq_page.seed_facts(expected, summarise_seeds(seed_scores(published, 5)))
-    assert facts["seeds"] == 5 and facts["s_amb"] == expected.query("level == 'overall'")["expectation"].iloc[0]
+
+
+def test_overall_rows_and_medians_are_by_context():
+    expected = expected_scores(noisy())
+    rows = expected.query("level == 'template' and condition == 'ambig'")
+    assert filbbq.template_medians(expected, "sd")["ambig"] == np.median(rows["sd"])
+    assert filbbq.overall(expected).index.tolist() == ["ambig", "disambig"]
 
 
 # ---- the kept full run
