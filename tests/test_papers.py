@@ -70,12 +70,8 @@ def wrong(where: str, paper: str, place: str, around: str) -> str:
     if (paper, place) not in PLACES.index:
         return "the paper has none, or the mention does not say which paper"
     held = PLACES.loc[(paper, place)]
-    if (
-        (page := re.match(r"notebooks/(\d\d)", where))
-        and page[1] != "08"
-        and page[1] not in held["pages"].split()
-        and page[1] != "08"
-    ):
+    page = re.match(r"notebooks/(\d\d)", where)
+    if page and page[1] != "08" and page[1] not in held["pages"].split():
         return f"belongs on page {held['pages']}"
     return "" if re.search(held["words"], around, re.IGNORECASE) else f"is about {held['what']}"
 
