@@ -17,7 +17,7 @@ from localbias.ledger import assembly
 from localbias.models.answer_store import AnswerStore
 from localbias.models.conversion import converted
 from localbias.studies import reference
-from localbias.words import rebuild
+from localbias.words import lexicon, rebuild
 from localbias.words.annotations import Workbook
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -189,3 +189,21 @@ def test_what_is_missing_is_named(tmp_path):
     with pytest.raises(WrongHash, match="a is not as it was written"):
         files.read_checked(tmp_path / "a", bytes)
     assert files.kept(tmp_path / "a", bytes) is None
+
+
+def test_the_starter_lexicon(tmp_path, monkeypatch):
+    folder = tmp_path / "data/starter"
+    folder.mkdir(parents=True)
+    lines = (PROJECT / "data/starter/words.csv").read_text(encoding="utf-8").splitlines(keepends=True)
+    with files.checked(folder / "words.csv") as draft:
+        draft.write_text("".join([lines[0], *(line for line in lines if ",weat1," in line)]), encoding="utf-8")
+    monkeypatch.setattr(lexicon, "project_root", lambda: tmp_path)
+
+    def read():
+        lexicon._cached_table.cache_clear()
+        return lexicon._local_table("starter")
+
+    try:
+        assert survive(folder, read, equal(read()), 200, remade=False) >= 100
+    finally:
+        lexicon._cached_table.cache_clear()

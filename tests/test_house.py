@@ -148,11 +148,18 @@ def test_nothing_of_another_machine_or_of_the_workshop_is_in_the_project():
             assert not found, f"{name}: {found.group()}"
 
 
-def test_every_committed_reference_file_has_its_sha256():
+@pytest.mark.parametrize(
+    ("folder", "by_hand"),
+    [
+        ("data/reference", {"ledger_expected.csv"}),  # reviewed verdicts for a test; no number rests on them
+        ("data/starter", {"README.md", "build.py", "filbbq", "source"}),  # sources, read as they are
+    ],
+)
+def test_every_committed_file_that_was_made_has_its_sha256(folder, by_hand):
     """``sha256sum -c SHA256SUMS`` in the folder says the same."""
-    folder = ROOT / "data/reference"
+    folder = ROOT / folder
     lines = dict(reversed(line.split("  ")) for line in (folder / "SHA256SUMS").read_text().splitlines())
-    by_hand = {"SHA256SUMS", "ledger_expected.csv"}  # reviewed verdicts for a test; no number rests on them
-    assert set(lines) == {p.name for p in folder.iterdir() if not p.name.startswith(".")} - by_hand
+    names = {p.name for p in folder.iterdir() if not p.name.startswith((".", "__"))}
+    assert set(lines) == names - by_hand - {"SHA256SUMS"}
     for name, digits in lines.items():
         assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digits, f"{name}: run what writes it again"

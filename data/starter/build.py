@@ -16,7 +16,7 @@ import unicodedata
 from pathlib import Path
 
 from localbias.errors import BadTable
-from localbias.files import replacing
+from localbias.files import checked
 from localbias.registry import DIMENSION_TESTS, INDIA_TESTS, INDIAN_LANGUAGES, LANGUAGES, ORIGINAL_TESTS, TESTS
 
 FOLDER = Path(__file__).resolve().parent
@@ -204,7 +204,7 @@ def main() -> int:
         same = target.is_file() and target.read_bytes() == text.encode()
         print("words.csv is up to date" if same else "words.csv differs from its sources: run data/starter/build.py")
         return 0 if same else 1
-    with replacing(target) as draft:
+    with checked(target) as draft:
         draft.write_bytes(text.encode())
     print(f"wrote {target.name}: {text.count(chr(10)) - 1:,} words in tests")
     return 0

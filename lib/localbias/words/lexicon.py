@@ -20,7 +20,7 @@ import pandas as pd
 
 from localbias import sources
 from localbias.errors import BadTable, SourceUnavailable, unknown
-from localbias.files import given_path, project_root
+from localbias.files import given_path, project_root, read_checked
 from localbias.registry import LANGUAGES, TESTS
 from localbias.words.tidy import COLUMNS, ROLES, TRACE, read_words_csv
 
@@ -451,6 +451,7 @@ def _local_table(dataset: str) -> pd.DataFrame:
         file = project_root() / "data" / "starter" / "words.csv"
         if not file.is_file():
             raise SourceUnavailable("the starter lexicon is missing", where=str(file), todo="restore it from git")
+        read_checked(file, lambda stream: None)
         label, variant = STARTER, STARTER
     else:
         file, label, variant = _user_file(dataset), dataset_label(dataset), "user"
