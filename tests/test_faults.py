@@ -17,7 +17,9 @@ from pathlib import Path
 import nbformat
 import pandas as pd
 import pytest
+import torch
 
+import filbbq_made as made
 import isolation
 from localbias import files
 from localbias.book import publish as publishing
@@ -682,3 +684,64 @@ def test_the_site_holds_what_its_pages_link_to_and_nothing_else(built):
     assert held == {f"{table}.{end}" for table in ("first", "second") for end in ("csv", "parquet")}
     own = {p.name for p in (PROJECT / "book/_static").rglob("*") if p.is_file()}
     assert own <= {p.name for p in linked}, own - {p.name for p in linked}
+
+
+# --- what is kept in the cache -------------------------------------------------------------------
+
+
+def test_answering_killed_at_any_step_goes_on_to_the_same_bytes(tmp_path, monkeypatch):
+    """FilBBQ's answers are kept part by part; a part is whole or not there, and a resumed run asks the rest."""
+    from localbias.models import answer_jobs
+    from localbias.models.answers import answer_probabilities
+    from localbias.prompts.wording import OWN
+
+    monkeypatch.setattr(answer_jobs, "PART", 4)
+    prompts, model = made.prompts(1, 2), made.tiny()
+
+    def ask(folder):
+        torch.set_num_threads(1)  # no pool of threads in the forked process
+        answer_probabilities(prompts, model, form=OWN, budget=200, folder=folder, progress=False)
+
+    def answers(folder):
+        return {name: content for name, content in contents(folder).items() if name != "times.csv"}
+
+    assert in_a_child(lambda: ask(tmp_path / "whole")) == 0
+    whole = answers(tmp_path / "whole")
+    assert sum(name.endswith(".parquet") for name in whole) > 1
+    for step in range(1, 200):
+        folder = tmp_path / f"killed{step}"
+        killed = in_a_child(lambda folder=folder: ask(folder), kill_at=step) is None
+        if folder.exists():
+            held = answers(folder)
+            assert all(whole[name] == held[name] for name in held if name.endswith((".parquet", ".json")))
+        assert in_a_child(lambda folder=folder: ask(folder)) == 0
+        assert answers(folder) == whole and parts(folder) == []
+        if not killed:
+            break
+    assert step > 10 and not killed
+
+
+def test_a_conversion_killed_at_any_step_is_made_anew(tmp_path, monkeypatch):
+    from localbias.models.conversion import converted
+
+    def write(folder):
+        for name in ("config.json", "model.safetensors", "tokenizer.json"):
+            (folder / name).write_text(name * 100)
+
+    def convert():
+        converted("a/model", "0" * 64, write)
+
+    monkeypatch.setenv("LOCALBIAS_CACHE", str(tmp_path / "whole"))
+    assert in_a_child(convert) == 0
+    whole = {name: content for name, content in contents(tmp_path / "whole").items() if not name.endswith(".lock")}
+    assert len(whole) == 4
+    for step in range(1, 100):
+        monkeypatch.setenv("LOCALBIAS_CACHE", str(tmp_path / f"killed{step}"))
+        killed = in_a_child(convert, kill_at=step) is None
+        assert in_a_child(convert) == 0
+        held = contents(tmp_path / f"killed{step}")
+        assert {name: content for name, content in held.items() if not name.endswith(".lock")} == whole
+        assert parts(tmp_path / f"killed{step}") == []
+        if not killed:
+            break
+    assert step > 5 and not killed
