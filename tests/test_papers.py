@@ -26,7 +26,7 @@ OTHERS = re.compile(r"\b[A-Z][a-zé]+\s+(?:et\s+al\.|and\s+[A-Z][a-z]+)|\b[A-Z][
 
 def texts():
     """Every text of the repository that may speak of the papers: where, the page's paper (or none), the text."""
-    for pattern in ("lib/**/*.py", "benchmarks/*.py", "book/*.md", "README.md", "data/**/*.md"):
+    for pattern in ("lib/**/*.py", "benchmarks/*.py", "book/*.md", "README.md", "data/*.md", "data/[lps]*/*.md"):
         for file in sorted(ROOT.glob(pattern)):
             yield str(file.relative_to(ROOT)), "", file.read_text(encoding="utf-8")
     for file in sorted((ROOT / "notebooks").glob("*.ipynb")):
