@@ -112,6 +112,28 @@ def test_every_notebook_runs_on_a_list_of_ones_own(here, number, case):
         assert all(word in html for words in WORDS[language] for word in words.split())
 
 
+def test_clean_and_interval_are_switches_of_a_page(here, book):
+    """One word twice in X, one in both A and B: by hand 5 + 4 + 4 + 4 words are given, 4 + 4 + 3 + 3 left."""
+    more = [("is", "weat1", "X", "rós"), ("is", "weat1", "B", "friður")]
+    table = pd.DataFrame([*rows("is", "weat1"), *more], columns=["language", "test", "role", "word"])
+    table = table[table["word"] != "eitur"]
+    table.to_csv(book / "data" / "lexicons" / "own-dirty.csv", index=False)
+    text, _, tables = page_of("03", "own-dirty", clean=True, interval="percentile")
+    made = tables["weat-results"].iloc[0]
+    assert bool(made["clean"]) and made[["n_x", "n_y", "n_a", "n_b"]].tolist() == [4, 4, 3, 3]
+    _, html, other = page_of("03", "own-dirty", clean=False)
+    given = other["weat-results"].iloc[0]
+    assert not given["clean"] and given[["n_x", "n_y", "n_a", "n_b"]].tolist() == [5, 4, 4, 4]
+    assert "1 repeated in X" in given["flags"] and "1 in both A and B" in given["flags"]
+    pd.testing.assert_frame_equal(
+        tables["weat-clean"][["effect_size_one", "effect_size_other"]],
+        other["weat-clean"][["effect_size_one", "effect_size_other"]],
+    )
+    assert tables["weat-clean"].loc[0, "effect_size_other"] == made["effect_size"]
+    assert tables["weat-clean"].loc[0, "ci_low_other"] == made["ci_low"] != other["weat-clean"].loc[0, "ci_low_other"]
+    assert other["weat-clean"].loc[0, "effect_size_one"] == given["effect_size"]
+
+
 def test_two_lists_of_one_name_stay_apart(tmp_path):
     """Two paths that end alike, one of them changed while the other was read: each gives its own words."""
     paths = [tmp_path / folder / "mine.csv" for folder in ("one", "other")]

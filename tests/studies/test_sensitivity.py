@@ -117,3 +117,11 @@ def test_a_table_has_a_row_for_each_language_test_and_method(lexicon):
 def test_an_unknown_method_is_an_error(lexicon):
     with pytest.raises(UnknownName, match="M7"):
         run_sensitivity(["en"], ["weat1"], "m", ("M7",), dataset=lexicon, progress=False)
+
+
+def test_all_languages_and_a_family_of_tests_are_those_of_ones_own_list(lexicon, tmp_path):
+    """A language that the registry lacks counts, as it does for the association tests."""
+    table = pd.read_csv(lexicon).assign(language="is")
+    table.to_csv(tmp_path / "own.csv", index=False)
+    got = run_sensitivity("all", "original", "m", ("M1",), dataset=str(tmp_path / "own.csv"), progress=False)
+    assert got["language"].tolist() == ["is", "is"] and got["test"].tolist() == ["weat1", "weat2"]
