@@ -11,8 +11,18 @@ import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-NO_ROOM = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOTDIR}
-"""What a place that cannot be written answers: no right, read-only, full, broken, no folder."""
+_NO_ROOM = ("EACCES", "EPERM", "EROFS", "ENOSPC", "EDQUOT", "EFBIG", "EIO", "ENOTDIR", "EEXIST")
+
+
+def no_room(problem: BaseException) -> bool:
+    """Whether an error says that a place cannot be written: no right, read-only, full, broken, no folder.
+
+    >>> no_room(PermissionError(errno.EACCES, "no")), no_room(ValueError("I/O error: No space left on device"))
+    (True, True)
+    >>> no_room(FileNotFoundError(errno.ENOENT, "no"))
+    False
+    """
+    return errno.errorcode.get(getattr(problem, "errno", None)) in _NO_ROOM or "No space left on device" in str(problem)
 
 
 class LocalBiasError(Exception):
@@ -103,7 +113,7 @@ def reading(what: str, where: object, expected: str = "", todo: str = "") -> Ite
     except (LocalBiasError, MemoryError):
         raise
     except Exception as problem:
-        if getattr(problem, "errno", None) in NO_ROOM:
+        if no_room(problem):
             raise
         said = " ".join(str(problem).split())[:400]
         kind = type(problem).__name__

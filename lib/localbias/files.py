@@ -16,6 +16,7 @@ that differs is an error) or with :func:`kept` when it is cached (it is put asid
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import hashlib
 import json
@@ -38,7 +39,7 @@ import pandas as pd
 import pooch
 from filelock import FileLock
 
-from localbias.errors import BadTable, LocalBiasError, WrongHash
+from localbias.errors import BadTable, LocalBiasError, WrongHash, no_room
 
 PAGE, MANIFEST = "page.ipynb", "manifest.json"
 """Of a run's folder: the page, and what the page and the tables are, by their sha256."""
@@ -49,12 +50,54 @@ T = TypeVar("T")
 _DEAD_AFTER = 7 * 24 * 3600  # seconds; for drafts of other machines, whose processes cannot be asked
 
 
-def cache_dir(*parts: str) -> Path:
-    """A folder of the user's cache, made when missing."""
+_SPARE: dict[Path, Path] = {}  # a cache that cannot be written → the folder of this process that stands in for it
+
+
+def cache_path(*parts: str) -> Path:
+    """Where a folder of the user's cache lies, whether it is there or not."""
     base = os.environ.get("LOCALBIAS_CACHE") or pooch.os_cache("localbias")
-    folder = Path(base).expanduser().joinpath(*parts)
-    folder.mkdir(parents=True, exist_ok=True)
+    return Path(base).expanduser().joinpath(*parts)
+
+
+def spare_path(*parts: str) -> Path | None:
+    """The folder that stands in for one of the cache in this process; None while the cache can be written."""
+    return _SPARE[cache_path()].joinpath(*parts) if cache_path() in _SPARE else None
+
+
+def cache_dir(*parts: str) -> Path:
+    """A folder of the user's cache, made when missing; of this process's own where the cache cannot be written."""
+    try:
+        folder = _SPARE.get(cache_path(), cache_path()).joinpath(*parts)
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        folder = without_cache(problem).joinpath(*parts)
+        folder.mkdir(parents=True, exist_ok=True)
     return folder
+
+
+def in_cache(action: Callable[[Path], T], *parts: str) -> T:
+    """What ``action`` makes of a folder of the cache; where that cannot be written, of one of this process's own.
+
+    Vectors, answers, converted models, cells of workbooks and downloads are all kept this way or not at all.
+    """
+    try:
+        return action(cache_dir(*parts))
+    except Exception as problem:
+        if not no_room(problem) or cache_path() in _SPARE:
+            raise
+        without_cache(problem)
+        return action(cache_dir(*parts))
+
+
+def without_cache(problem: BaseException) -> Path:
+    """Go on without the cache, in a folder that goes with this process; said once."""
+    base = cache_path()
+    if base not in _SPARE:
+        _SPARE[base] = Path(tempfile.mkdtemp(prefix="localbias-"))
+        atexit.register(shutil.rmtree, _SPARE[base], ignore_errors=True)
+        todo = "set LOCALBIAS_CACHE to a folder that can be written, on a disk with room"
+        warnings.warn(f"what is made is not kept: {problem} (the cache is {base}); {todo}", stacklevel=3)
+    return _SPARE[base]
 
 
 def given_path(name: str | os.PathLike) -> Path:

@@ -29,7 +29,7 @@ import yaml
 from tqdm import tqdm
 
 from localbias.errors import BadTable, SourceUnavailable, WrongHash, unknown
-from localbias.files import cache_dir, project_root, replacing
+from localbias.files import cache_path, in_cache, project_root, replacing, spare_path
 
 CONNECT_SECONDS, READ_SECONDS = 3.0, 20.0
 PROBE_SECONDS = 4.0
@@ -168,9 +168,12 @@ def fetch(path: str, progress: bool = False) -> Path:
         _check(found, digest, path)
         return found
     _require_network(path, address)
-    target = cache_dir("sources") / path
-    _download(path, address, digest, target, progress)
-    return target
+
+    def download(folder: Path) -> Path:
+        _download(path, address, digest, folder / path, progress)
+        return folder / path
+
+    return in_cache(download, "sources")
 
 
 def fetch_all(prefix: str = "", progress: bool = True, workers: int = WORKERS) -> list[Path]:
@@ -235,7 +238,7 @@ def _group(inner: str) -> str:
 
 
 def _status_row(source: Source, folder: str, files: list[str], check: bool, probe: bool) -> dict:
-    mirror, cache = _mirror(), cache_dir("sources")
+    mirror, cache = _mirror(), cache_path("sources")
     in_mirror = [path for path in files if mirror is not None and (mirror / path).is_file()]
     in_cache = [path for path in files if (cache / path).is_file()]
     missing = [path for path in files if local(path) is None]
@@ -264,7 +267,8 @@ def _mirror() -> Path | None:
 
 def _folders() -> list[Path]:
     mirror = _mirror()
-    return [*([mirror] if mirror is not None else []), cache_dir("sources")]
+    places = [mirror, cache_path("sources"), spare_path("sources")]
+    return [place for place in places if place is not None]
 
 
 def _digest(file: Path) -> str:

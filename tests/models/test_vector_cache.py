@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -206,3 +207,33 @@ def test_a_cache_that_cannot_be_written_is_announced(tmp_path):
     VectorCache(encoder.model, encoder.revision, encoder.protocol, "en").path.mkdir()
     with pytest.warns(UserWarning, match="not kept"):
         assert not np.isnan(encoder.encode(["bee"], ["M5"], "en")["M5"]).any()
+
+
+def test_what_is_no_vector_is_made_anew_and_a_spoilt_schema_too(tmp_path):
+    """A row whose vector is a text, with the checksum that its bytes would have; a schema page with a flipped bit."""
+    import sqlite3
+    import zlib
+
+    key = ("made", "r1", "in-context", "en")
+    cache, entry = VectorCache(*key, folder=tmp_path), {("bee", "M5"): Entry(np.ones(4, np.float32))}
+    cache.write(entry)
+    head = zlib.crc32("\0".join(("bee", "M5", "")).encode())
+    for text in ("abcd", "1234" * 4):
+        with sqlite3.connect(cache.path) as database:
+            database.execute("UPDATE vectors SET vector = ?, checksum = ?", (text, zlib.crc32(text.encode(), head)))
+        with pytest.warns(UserWarning, match="damaged entry"):
+            assert cache.read(entry) == {}
+    at = cache.path.read_bytes().index(b"CREATE TABLE")
+    for flipped in range(at - 60, at + 60):
+        cache.path.unlink()
+        cache.write(entry)
+        whole = bytearray(cache.path.read_bytes())
+        whole[flipped] ^= 0x80
+        cache.path.write_bytes(whole)
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            found = cache.read(entry)
+            cache.write(entry)
+        held = VectorCache(*key, folder=tmp_path).read(entry)
+        assert all(np.array_equal(e.vector, np.ones(4)) for e in [*found.values(), *held.values()]), flipped
+        assert held, (flipped, [str(w.message) for w in said])

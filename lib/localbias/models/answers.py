@@ -18,7 +18,7 @@ import pandas as pd
 from tqdm import tqdm
 
 from localbias.errors import BadTable, ModelUnavailable, unknown
-from localbias.files import cache_dir
+from localbias.files import in_cache
 from localbias.models import answer_jobs
 from localbias.models.answer_store import AnswerStore, attach, fingerprint
 from localbias.models.prefix_tree import BUDGET
@@ -321,13 +321,15 @@ def _run(job, shown, settings, folder, title):
     with bar:
         if folder is None:
             return pd.concat([compute(i) for i in range(len(job.parts))], ignore_index=True).drop(columns="key")
-        auto = folder == "auto"
-        place = cache_dir("answers", fingerprint(settings)) if auto else Path(folder)
-        with AnswerStore(place, settings, [keys[p].tolist() for p in job.parts]).working(wait=auto) as store:
-            todo = store.missing()
-            bar.update(len(shown) - sum(len(job.parts[i]) for i in todo))
-            for i in todo:
-                wall, cpu = time.perf_counter(), time.process_time()
-                table = compute(i)
-                store.write(i, table, time.perf_counter() - wall, time.process_time() - cpu)
-            return store.table().drop(columns="key")
+
+        def stored(place):
+            with AnswerStore(place, settings, [keys[p].tolist() for p in job.parts]).working(folder == "auto") as store:
+                todo = store.missing()
+                bar.update(len(shown) - sum(len(job.parts[i]) for i in todo))
+                for i in todo:
+                    wall, cpu = time.perf_counter(), time.process_time()
+                    table = compute(i)
+                    store.write(i, table, time.perf_counter() - wall, time.process_time() - cpu)
+                return store.table().drop(columns="key")
+
+        return in_cache(stored, "answers", fingerprint(settings)) if folder == "auto" else stored(Path(folder))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import re
 import shutil
 import tempfile
@@ -11,8 +10,8 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from localbias.errors import LocalBiasError
-from localbias.files import MANIFEST, cache_dir, put_aside, seal, sealed
+from localbias.errors import LocalBiasError, no_room
+from localbias.files import MANIFEST, cache_path, in_cache, put_aside, seal, sealed
 
 FORMAT = 2
 """Raised when a conversion changes, so that folders made by an older one are not taken."""
@@ -45,18 +44,28 @@ def converted(name: str, digest: str, write: Callable[[Path], None]) -> Path:
         A folder whose files have the hashes that were written (:func:`localbias.files.sealed`). A damaged
         one is put aside and made anew, with a warning. Two processes never convert the same model at once.
     """
-    try:
-        base = cache_dir("models")
-        folder = base / f"{slug(name)}-{digest[:12]}-v{FORMAT}"
-        if not _whole(folder):
-            with FileLock(base / f".{folder.name}.lock"):
-                if not _whole(folder):
-                    _make(folder, write)
+    own = f"{slug(name)}-{digest[:12]}-v{FORMAT}"
+
+    def make(base: Path) -> Path:
+        for folder in (cache_path("models") / own, base / own):  # what is there is used, also where no more can be kept
+            if _whole(folder):
+                return folder
+        with FileLock(base / f".{own}.lock"):
+            if not _whole(folder):
+                _make(folder, write)
         return folder
-    except LocalBiasError:
-        raise
-    except OSError as problem:
-        raise _not_written(name, problem) from problem
+
+    try:
+        return in_cache(make, "models")
+    except Exception as problem:
+        if isinstance(problem, LocalBiasError) or not no_room(problem):
+            raise
+        raise LocalBiasError(
+            f"no space left to convert the model {name!r}",
+            got=str(problem),
+            where=str(getattr(problem, "filename", None) or "the cache, and the folder for temporary files"),
+            todo="free some space, or set LOCALBIAS_CACHE to a folder that can be written, on a disk with room",
+        ) from problem
 
 
 def _make(folder: Path, write: Callable[[Path], None]) -> None:
@@ -81,13 +90,3 @@ def _whole(folder: Path) -> bool:
         return {*sealed(folder, required=()), MANIFEST} == {path.name for path in folder.iterdir()}
     except LocalBiasError:
         return False
-
-
-def _not_written(name: str, problem: OSError) -> LocalBiasError:
-    full = problem.errno == errno.ENOSPC
-    return LocalBiasError(
-        f"no space left to convert the model {name!r}" if full else f"the converted model {name!r} cannot be kept",
-        got=str(problem),
-        where=str(problem.filename or "the cache"),
-        todo="free some space, or set LOCALBIAS_CACHE to a folder that can be written, on a disk with room",
-    )

@@ -19,7 +19,7 @@ from filelock import FileLock
 from tqdm import tqdm
 
 from localbias.errors import ModelUnavailable
-from localbias.files import cache_dir, checked, intact, put_aside
+from localbias.files import checked, in_cache, intact, put_aside
 from localbias.models.hub import offline
 
 ADDRESS = "https://dl.fbaipublicfiles.com/fasttext/vectors-crawl"
@@ -74,7 +74,10 @@ def fetch(language: str, address: str = ADDRESS, folder: Path | None = None) -> 
         When the network is switched off or out of reach, the language has no file, the disk is
         too small, or what was downloaded is damaged.
     """
-    folder = folder or cache_dir("fasttext")
+    return _fetch(language, address, folder) if folder else in_cache(lambda f: _fetch(language, address, f), "fasttext")
+
+
+def _fetch(language: str, address: str, folder: Path) -> Path:
     target = folder / f"cc.{language}.300.bin"
     if intact(target):
         return target

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -257,13 +256,7 @@ class Encoder:
         return found
 
     def _cache_of(self, language: str) -> VectorCache | None:
-        if not self._cache:
-            return None
-        try:
-            return VectorCache(self.model, self.revision, self.protocol, language)
-        except OSError as problem:
-            warnings.warn(f"word vectors are not kept: {problem}", stacklevel=4)
-            return None
+        return VectorCache(self.model, self.revision, self.protocol, language) if self._cache else None
 
     def _compute(self, missing: list[tuple[str, bool]], language: str) -> dict[tuple[str, str], Entry]:
         """Entries of units: by all methods of a word, or by M7 where the unit is a whole text."""

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from filelock import FileLock
 
-from localbias.files import cache_dir
+from localbias.files import cache_dir, without_cache
 from localbias.models.conversion import slug
 
 FORMAT = 2
@@ -94,7 +94,7 @@ class VectorCache:
         for unit, method, problem, vector, checksum in self._try(select) or []:
             if (unit, method) not in asked:
                 continue
-            if checksum != _checksum(unit, method, problem, vector):
+            if not isinstance(vector, bytes | None) or checksum != _checksum(unit, method, problem, vector):
                 warnings.warn(f"{self.path}: damaged entry of {unit!r} ({method}), made anew", stacklevel=2)
                 continue
             values = None if vector is None else np.frombuffer(vector, "<f4").astype(np.float32)
@@ -116,14 +116,17 @@ class VectorCache:
         """
         for _ in range(2):
             try:
-                with self._open() as database:
-                    return action(database)
-            except (sqlite3.OperationalError, OSError) as problem:
-                warnings.warn(f"word vectors are not kept: {problem} ({self.path})", stacklevel=3)
+                try:
+                    with self._open() as database:
+                        return action(database)
+                except (sqlite3.Error, ValueError, TypeError) as problem:  # a flipped bit is met as any of these
+                    if _shut(problem):
+                        raise OSError(str(problem)) from problem
+                    warnings.warn(f"the vector cache {self.path} is damaged ({problem}) and is made anew", stacklevel=3)
+                    self._remove()
+            except OSError as problem:
+                without_cache(problem)
                 return None
-            except sqlite3.DatabaseError as problem:
-                warnings.warn(f"the vector cache {self.path} is damaged ({problem}) and is made anew", stacklevel=3)
-                self._remove()
         return None
 
     @contextmanager
@@ -147,6 +150,15 @@ class VectorCache:
         with FileLock(f"{self.path}.lock"):
             for suffix in ("", "-journal"):
                 Path(f"{self.path}{suffix}").unlink(missing_ok=True)
+
+
+_SHUT = ("BUSY", "LOCKED", "PERM", "READONLY", "IOERR", "FULL", "CANTOPEN", "AUTH")
+
+
+def _shut(problem: Exception) -> bool:
+    """Whether a file cannot be used now, though nothing is wrong with what it holds."""
+    code = getattr(problem, "sqlite_errorcode", None)
+    return code is not None and code & 0xFF in {getattr(sqlite3, f"SQLITE_{name}") for name in _SHUT}
 
 
 def _has_tables(database: sqlite3.Connection) -> bool:

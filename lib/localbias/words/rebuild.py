@@ -12,12 +12,13 @@ import re
 from collections.abc import Iterable
 from difflib import SequenceMatcher
 from functools import lru_cache
+from pathlib import Path
 
 import pandas as pd
 
 from localbias import sources
 from localbias.errors import unknown
-from localbias.files import cache_dir, checked, kept
+from localbias.files import checked, in_cache, kept
 from localbias.registry import LANGUAGES
 from localbias.words.annotations import SHEETS_READ_AS, Workbook, cleaned, read_workbook
 from localbias.words.assemble import VALENCE_SETS, assemble
@@ -60,14 +61,18 @@ def published_workbook(path: str) -> Workbook:
     """A published workbook; its cells are kept in the cache, because reading .xlsx is slow."""
     file = sources.fetch(path)
     digest = sources.pinned(path)[1]
-    held = cache_dir("annotations") / f"{digest[:32]}-{SHEETS_READ_AS}.parquet"
-    cells = kept(held, pd.read_parquet)
-    if cells is not None:
-        return Workbook(file, int(path.removesuffix(".xlsx")[-1]), cells)
-    book = read_workbook(file)
-    with checked(held) as draft:
-        book.cells.to_parquet(draft, index=False)
-    return book
+
+    def read(folder: Path) -> Workbook:
+        held = folder / f"{digest[:32]}-{SHEETS_READ_AS}.parquet"
+        cells = kept(held, pd.read_parquet)
+        if cells is not None:
+            return Workbook(file, int(path.removesuffix(".xlsx")[-1]), cells)
+        book = read_workbook(file)
+        with checked(held) as draft:
+            book.cells.to_parquet(draft, index=False)
+        return book
+
+    return in_cache(read, "annotations")
 
 
 def rebuilt_words(languages: Iterable[str] | None = None) -> pd.DataFrame:
