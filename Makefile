@@ -18,7 +18,7 @@ test: $(BIN)/.ready  ## set up, run all tests
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/python -m pytest $(TESTS)
 
 lab: $(BIN)/.ready  ## open JupyterLab with the book's kernel
-	@$(BIN)/jupyter lab --notebook-dir=notebooks
+	@$(BIN)/jupyter lab --notebook-dir=. --LabApp.default_url=/lab/tree/notebooks
 
 bench: $(BIN)/.ready  ## print speed as ratios against plain references
 	@for script in benchmarks/bench_*.py; do echo "== $$script"; OMP_NUM_THREADS=1 $(BIN)/python $$script || exit 1; done
