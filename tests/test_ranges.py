@@ -103,6 +103,8 @@ def test_every_parameter_of_every_notebook_has_a_range_that_refuses(path, parame
         ("07", "protocol=in-context", "next-token"),
         ("01", "confidence=sure", "certain, likely, possible"),
         ("03", 'test_shown=weat2 -p tests=["weat6"]', "auto, weat6"),
+        ("03", "test_shown=weat11", "auto, weat1, weat2, weat6"),
+        ("03", "method_shown=M8", "auto, M5"),
         ("03", "alpha=0.1 -p alpha=0.2", "given twice"),
     ],
 )
@@ -121,7 +123,7 @@ def test_a_profile_is_held_to_the_same_ranges(tmp_path, monkeypatch):
     folder = tmp_path / "notebooks" / "profiles"
     folder.mkdir(parents=True)
     (folder / "mine.yml").write_text("common: {seed: -1}\n")
-    with pytest.raises(BadValues, match="'seed' is out of its range"):
+    with pytest.raises(BadValues, match="(?s)'seed' is out of its range.*profile mine"):
         profile_parameters("mine", NOTEBOOKS["03"])
 
 

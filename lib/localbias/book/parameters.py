@@ -142,7 +142,7 @@ def _from_json_or_text(parameter: Parameter, text: str, notebook: str) -> Any:
 
 
 def check_choices(notebook: Path, effective: dict[str, Any]) -> None:
-    """Refuse a ``test_shown`` that is not among ``tests``, and so every ``…_shown`` beside a list; "auto" is none.
+    """Refuse a ``test_shown`` that is not among ``tests``, and so every ``…_shown`` beside a list; "auto" is never.
 
     Raises
     ------
@@ -151,5 +151,9 @@ def check_choices(notebook: Path, effective: dict[str, Any]) -> None:
     """
     for name, value in effective.items():
         among = effective.get(name.removesuffix("_shown") + "s") if name.endswith("_shown") else None
+        if name == "test_shown" and isinstance(among, str) and value != "auto":
+            from localbias.studies.weat import tests_of
+
+            among = list(tests_of(among, effective.get("dataset", "auto")))
         if isinstance(among, list) and value not in ("auto", *among):
             raise unknown(f"{name} of {notebook.stem}", value, ["auto", *among])

@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from localbias.book.parameters import declared, validated
-from localbias.errors import BadTable, UnknownName, unknown
+from localbias.errors import BadTable, BadValues, UnknownName, unknown
 from localbias.files import project_root
 
 
@@ -40,6 +40,8 @@ def profile_parameters(profile: str, notebook: Path) -> dict[str, Any]:
     UnknownName
         When the profile does not exist, or sets a parameter that the notebook (or, for a common
         value, every notebook) lacks.
+    BadValues
+        When a value is of another type, or outside its range.
     BadTable
         When the file has another form.
     """
@@ -58,7 +60,7 @@ def profile_parameters(profile: str, notebook: Path) -> dict[str, Any]:
     common = {k: v for k, v in (settings.get("common") or {}).items() if k in declared(notebook)}
     try:
         return validated(notebook, common | ((settings.get("notebooks") or {}).get(notebook.stem) or {}))
-    except UnknownName as error:
-        raise UnknownName(
+    except (BadValues, UnknownName) as error:
+        raise type(error)(
             error.problem, where=f"profile {profile}", expected=error.expected, got=error.got, todo=error.todo
         ) from error
