@@ -15,11 +15,11 @@ from localbias.models import answers
 NO_MODEL = {
     # words, prompts and workbooks: inventories, rules, audits
     r"data-(?!cleaning|without-doubts).*": "counts and audits of word lists; no model reads them",
-    r"filbbq-(table2|templates|printed|published|invariants|audit.*|repairs)": "counts and audits of prompts",
+    r"filbbq-(table2|templates|published|invariants|audit.*|repairs)": "counts and audits of prompts",
     # arithmetic
     r"filbbq-minus-one": "chances of a respondent without preference",
     # page 08: what others published
-    r"ledger.*|paper-tables|integrity-.*": "claims, and the authors' own results; each row names what it speaks of",
+    r"ledger.*|paper-tables|integrity-.*|(weathub|filbbq)-printed.*": "claims, and what the authors published",
 }
 """Tables without numbers of a model, and why: they say their data set alone. The list is closed."""
 
