@@ -303,3 +303,12 @@ def test_words_templates_and_published_cells_have_one_scale_and_one_severity_for
     assert words["duplicate"].severity == rules["repeated-variants"].severity == "error"
     assert words["blanks"].severity == rules["blanks"].severity == "warning"
     assert words["capitalised"].severity == rules["sentence-case"].severity == "note"
+
+
+@pytest.mark.mirror
+def test_the_largest_d_of_the_published_lists_is_that_of_their_most_unequal_sets():
+    """By hand: 23 words, 8 and 15 of them: √(23 · 22 / 120) = 2.05; no published d comes near it."""
+    sizes = word_table("weathub").groupby(["language", "variant", "test", "role"]).size().unstack("role")
+    bounds = ((sizes["X"] + sizes["Y"]) * (sizes["X"] + sizes["Y"] - 1) / (sizes["X"] * sizes["Y"])) ** 0.5
+    assert bounds.max() == pytest.approx(results_audit.LARGEST_D) == pytest.approx((23 * 22 / 120) ** 0.5)
+    assert (bounds > 2).sum() == 13
