@@ -10,19 +10,27 @@ behind, fails; child processes are watched as well. For a setting of its own a t
 Without the mark they are forbidden, so that an unmarked test is the same on a machine that lacks them, and a
 forgotten mark fails. Where no folder with them is set, marked tests are skipped. In a file they run last.
 
-**Fixtures**: `mirror`, the folder with the published files; `starter_book` and `published_book`, whole books of the
-smoke profile; `built_site`, the html folder of one.
+**Books.** `starter_book` and `published_book` are whole books of the smoke profile, each built once a session and
+shared by its processes: read them. `own_book` is a copy of the first, for the tests of one file to change.
+`built_site` is the html folder of a whole book.
+
+**Marks**: `model` loads a packaged model, `book` runs whole notebooks, `browser` opens Chromium; `make test-fast`
+leaves all three out. Files run side by side, the tests of one file in one process, in their order.
 """
 
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 import isolation
+
+collect_ignore = ["guard"]
 
 
 def pytest_configure(config):
@@ -53,6 +61,11 @@ class Book:
             text=True,
         )
 
+    def copy(self, root: Path) -> "Book":
+        """This book again at `root`, as up to date as it is."""
+        shutil.copytree(self.root, root, symlinks=True)
+        return Book(root, self.environment | {"LOCALBIAS_ROOT": str(root)})
+
     @property
     def html(self) -> Path:
         return self.root / "_build" / "html"
@@ -67,28 +80,46 @@ class Book:
         return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
 
 
+def book_environment(root: Path, mirror: bool) -> dict[str, str]:
+    """What a command in a book's folder sees: the published files only where they are asked for."""
+    return os.environ | {"LOCALBIAS_ROOT": str(root)} | isolation.mirror_settings(mirror)
+
+
 def make_book(root: Path, mirror: bool) -> Book:
     """A copy of the project, built with the smoke profile, with the published files or without them."""
-    isolation.copy_project(root)
-    environment = os.environ | {"LOCALBIAS_ROOT": str(root)}
-    if not mirror:
-        environment.pop("LOCALBIAS_MIRROR", None)
-    book = Book(root, environment)
+    book = Book(isolation.copy_project(root), book_environment(root, mirror))
     done = book.command("build", "--profile", "smoke")
     assert done.returncode == 0, done.stdout + done.stderr
     return book
 
 
-@pytest.fixture(scope="session")
-def starter_book(tmp_path_factory) -> Book:
-    """The book from the starter lexicon alone: no mirror, no download."""
-    return make_book(tmp_path_factory.mktemp("starter"), mirror=False)
+def shared_book(name: str, mirror: bool) -> Book:
+    """The session's book of that name: built by the process that asks first, while the others wait."""
+    root = isolation.session_folder() / name
+    with FileLock(f"{root}.lock"):
+        if not (whole := root.with_suffix(".whole")).exists():
+            shutil.rmtree(root, ignore_errors=True)
+            make_book(root, mirror)
+            whole.touch()
+    return Book(root, book_environment(root, mirror))
 
 
 @pytest.fixture(scope="session")
-def published_book(tmp_path_factory) -> Book:
-    """The book from the published files."""
-    return make_book(tmp_path_factory.mktemp("published"), mirror=True)
+def starter_book() -> Book:
+    """The book from the starter lexicon alone: no published files, no download. To be read only."""
+    return shared_book("starter", mirror=False)
+
+
+@pytest.fixture(scope="session")
+def published_book() -> Book:
+    """The book from the published files. To be read only."""
+    return shared_book("published", mirror=True)
+
+
+@pytest.fixture(scope="module")
+def own_book(starter_book, tmp_path_factory) -> Book:
+    """A copy of the starter's book, as up to date as the book itself, for the tests of one file to change."""
+    return starter_book.copy(tmp_path_factory.mktemp("own") / "book")
 
 
 @pytest.fixture(scope="session")

@@ -23,9 +23,17 @@ BY_IMPORTS = {"PYARROW_IGNORE_TIMEZONE", "SPARK_LOCAL_IP", "PYTEST_CURRENT_TEST"
 BEFORE = pytest.StashKey[dict]()
 
 
-def mirror_folder() -> str:
-    """The folder with the published files, as the person has set it; empty when there is none."""
-    return os.environ["TESTS_MIRROR"]
+def session_folder() -> Path:
+    """The folder of this run of the tests, for all its processes; removed at the end."""
+    return Path(os.environ["TESTS_SESSION"])
+
+
+def mirror_settings(shown: bool) -> dict[str, str]:
+    """Settings that let a process see the published files (those that the person has set), or forbid it to."""
+    folder, places = os.environ["TESTS_MIRROR"], os.environ["TESTS_PLACES"]
+    if shown:
+        return {"LOCALBIAS_MIRROR": folder, "TESTS_FORBIDDEN": places}
+    return {"LOCALBIAS_MIRROR": "", "TESTS_FORBIDDEN": os.pathsep.join(filter(None, [places, folder]))}
 
 
 def copy_project(root: Path) -> Path:
@@ -45,7 +53,7 @@ def pytest_configure(config) -> None:
     """Before anything is collected: one folder a session, one copy of the book's folder a process."""
     if "TESTS_SESSION" not in os.environ:
         _open_session(config)
-    session = Path(os.environ["TESTS_SESSION"])
+    session = session_folder()
     process = os.environ.get("PYTEST_XDIST_WORKER", "main")
     for name in [name for name in os.environ if name.startswith(("LOCALBIAS_", "HF_"))]:
         del os.environ[name]
@@ -74,20 +82,14 @@ def _open_session(config) -> None:
         "TESTS_MIRROR": str(Path(mirror).expanduser().resolve()) if mirror else "",
         "PYTHONPATH": os.pathsep.join(filter(None, [str(GUARD), os.environ.get("PYTHONPATH")])),
     }
-    config.add_cleanup(lambda: shutil.rmtree(os.environ["TESTS_SESSION"], ignore_errors=True))
+    config.add_cleanup(lambda: shutil.rmtree(session_folder(), ignore_errors=True))
 
 
 def _show_mirror(shown: bool) -> None:
-    """Let the code under test see the published files, or forbid it to."""
-    folder = mirror_folder()
-    os.environ["TESTS_FORBIDDEN"] = os.pathsep.join([os.environ["TESTS_PLACES"], "" if shown else folder])
-    if shown == ("LOCALBIAS_MIRROR" in os.environ) or not folder:
-        return
-    if shown:
-        os.environ["LOCALBIAS_MIRROR"] = folder
-    else:
-        del os.environ["LOCALBIAS_MIRROR"]
-    _forget()
+    before = os.environ.get("LOCALBIAS_MIRROR")
+    os.environ |= mirror_settings(shown)
+    if os.environ["LOCALBIAS_MIRROR"] != before:
+        _forget()
 
 
 def _forget() -> None:
@@ -99,11 +101,12 @@ def _forget() -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items) -> None:
-    """In a file, what needs the published files comes last; where they are not at hand, it is skipped."""
+    """Files that build books start first. In a file, what needs the published files comes last, or is skipped."""
     files = {path: place for place, path in enumerate(dict.fromkeys(item.path for item in items))}
-    items.sort(key=lambda item: (files[item.path], "mirror" in item.keywords))
+    builders = {item.path for item in items if {"starter_book", "published_book"} & set(item.fixturenames)}
+    items.sort(key=lambda item: (item.path not in builders, files[item.path], "mirror" in item.keywords))
     for item in items:
-        if "mirror" in item.keywords and not mirror_folder():
+        if "mirror" in item.keywords and not os.environ["TESTS_MIRROR"]:
             item.add_marker(pytest.mark.skip(reason="needs the published files: set LOCALBIAS_MIRROR"))
 
 
