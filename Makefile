@@ -9,13 +9,20 @@ export PYTHONHASHSEED := 0
 # Packages are compiled when first imported, once for all processes, wherever the shell forbids it.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: book test lab bench lint lexicon clean help
+# A process a core, four at most (each may load a model); the tests of one file stay together.
+CHECK := $(BIN)/ruff check . && $(BIN)/ruff format --check . && \
+  $(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+
+.PHONY: book test test-fast lab bench lexicon clean help
 
 book: $(BIN)/.ready  ## set up, run the notebooks that are out of date, build the site, print where it is
 	@$(BIN)/localbias build --profile $(PROFILE)
 
-test: $(BIN)/.ready  ## set up, run all tests
-	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/python -m pytest $(TESTS)
+test: $(BIN)/.ready  ## set up, run all tests (TESTS=path or options: some of them)
+	@$(CHECK) $(TESTS)
+
+test-fast: $(BIN)/.ready  ## set up, run the tests that need no model, no book and no browser
+	@$(CHECK) -m "not model and not book and not browser" $(TESTS)
 
 lab: $(BIN)/.ready  ## open JupyterLab with the book's kernel
 	@$(BIN)/jupyter lab --notebook-dir=. --LabApp.default_url=/lab/tree/notebooks
@@ -30,7 +37,7 @@ clean:  ## remove what was made (not the environment, not the cache)
 	rm -rf _build book/_executed data/results .snakemake
 
 help:  ## list the commands
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
 $(BIN)/.ready: pyproject.toml constraints.txt models.txt
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(0 if (3, 11) <= v <= (3, 13) else f"Python 3.11 to 3.13 is needed; $(PYTHON) is {v[0]}.{v[1]}. Pass another: make book PYTHON=/path/to/python3.12")'
