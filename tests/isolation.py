@@ -60,7 +60,8 @@ def pytest_configure(config) -> None:
     os.environ |= {
         "LOCALBIAS_ROOT": str(copy_project(session / process)),
         "LOCALBIAS_CACHE": str(session / "cache"),
-        "HF_HOME": str(session / "hub"),
+        "XDG_CACHE_HOME": str(session / "caches"),
+        "IPYTHONDIR": str(session / "ipython"),
         "LOCALBIAS_OFFLINE": "1",
         "OMP_NUM_THREADS": "1",
         "TOKENIZERS_PARALLELISM": "false",
