@@ -241,6 +241,13 @@ def test_the_system_exchanges_two_folders(tmp_path):
     assert [(tmp_path / name / "text").read_text() for name in "ab"] == ["b", "a"]
 
 
+def test_a_book_that_nobody_can_write_is_read_without_a_lock(book, run_quickly, monkeypatch):
+    run_quickly(3)
+    monkeypatch.setattr(files.FileLock, "acquire", lambda self: (_ for _ in ()).throw(PermissionError("read only")))
+    with files.book_lock():
+        assert rows_of(book / "data/results" / STEM) == 3
+
+
 def test_a_folder_that_cannot_be_written_leaves_the_old_page(book, run_quickly):
     run_quickly(3)
     with pytest.raises(FileNotFoundError):
@@ -648,6 +655,25 @@ def test_two_sites_and_two_builds_at_once_succeed(built):
             ended(one)
         assert contents(built / "data/results") == results and contents(built / "_build/html") == html
     assert parts(built) == []
+
+
+@pytest.mark.book
+@pytest.mark.timeout(900)
+def test_a_run_with_other_parameters_has_a_folder_of_its_own(built):
+    """The same again gives the same bytes; the book does not change; whoever cuts its manifest does not stop it."""
+    book = {name: contents(built / name) for name in ("data/results", "book/_executed", "_build/html")}
+    told = localbias(built, "run", "1", "-p", "n=4")
+    (own,) = (built / "data/results/runs").iterdir()
+    assert rows_of(own) == 4 and f"table:  {own / 'first.csv'}" in told
+    page = Path(told.split("page:")[1].split("\n")[0].strip())
+    assert page.is_relative_to(own) and "4 rows" in page.read_text()
+    assert (page.parent / "../../results/first.csv").read_bytes() == (own / "first.csv").read_bytes()
+    first = contents(own)
+    cut(own / files.MANIFEST)
+    localbias(built, "run", "1", "-p", "n=4")
+    assert contents(own) == first
+    shutil.rmtree(built / "data/results/runs")
+    assert {name: contents(built / name) for name in book} == book
 
 
 # --- what is shown to the world ------------------------------------------------------------------

@@ -412,13 +412,10 @@ def book_results(root: Path | None = None) -> Path:
 @contextmanager
 def book_lock(root: Path | None = None) -> Iterator[None]:
     """Nobody else changes the results of a book meanwhile; where nobody can write, nothing is locked."""
-    try:
+    lock = FileLock(book_results(root) / ".lock")
+    with suppress(OSError):
         book_results(root).mkdir(parents=True, exist_ok=True)
-        lock = FileLock(book_results(root) / ".lock")
         lock.acquire()
-    except PermissionError:
-        yield
-        return
     try:
         yield
     finally:
