@@ -6,7 +6,9 @@ reports of the book, which took them with scripts of their own.
 
 import numpy as np
 import pytest
-from transformers import AutoTokenizer
+from tokenizers import Tokenizer, normalizers
+from tokenizers.models import BPE
+from transformers import AutoTokenizer, PhobertTokenizer, PreTrainedTokenizerFast
 
 import embed_made
 from localbias.measures.weat import weat_test
@@ -53,6 +55,24 @@ def test_tokenizers_that_give_the_word_initial_form_themselves(made):
 
 def test_a_lone_mark_that_an_encoders_tokenizer_puts_is_a_subword():
     assert tokens(embed_made.unigram(), "花") == ([["<s>", "▁", "花", "</s>"]], ((1, 2),))
+
+
+def test_a_blank_that_the_tokenizer_puts_is_not_doubled():
+    """Llama's first form: the tokenizer puts ▁ before the text, and another blank would be a token of its own."""
+    core = Tokenizer(BPE({"<s>": 0, "<unk>": 1, "▁": 2, "a": 3, "▁a": 4}, [("▁", "a")], unk_token="<unk>"))
+    core.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=core, bos_token="<s>", unk_token="<unk>")
+    assert tokenizer.tokenize(" a") == ["▁", "▁a"]
+    assert tokens(tokenizer, "a") == ([["<s>", "▁a"]], ((1,),))
+
+
+def test_a_tokenizer_of_python_code(tmp_path):
+    (tmp_path / "vocab.txt").write_text("a 3\nab 2\na@@ 2\nab@@ 1\n")
+    (tmp_path / "bpe.codes").write_text("a b 5\na b</w> 5\n")
+    tokenizer = PhobertTokenizer(str(tmp_path / "vocab.txt"), str(tmp_path / "bpe.codes"))
+    assert not tokenizer.is_fast and tokenizer.tokenize("ab aba") == ["ab", "ab@@", "a"]
+    assert tokens(tokenizer, "aba") == ([["<s>", "ab@@", "a", "</s>"]], ((1, 2),))
+    assert protocols.form(tokenizer).problems == ()
 
 
 def test_a_start_token_that_only_the_configuration_names_is_used(tmp_path):

@@ -117,6 +117,7 @@ def test_models_are_compared_by_the_words_that_both_have(tmp_path, monkeypatch):
         def __init__(self, model, **_):
             super().__init__(model)
             self.lost = frozenset({"lily"} if model == "static" else ())
+            self.read = {"elm": "oak"} if model == "static" else {}
 
         def _vector(self, key, word):
             return super()._vector(key if self.model != "twin" else key.replace("M8", "M5"), word)
@@ -143,6 +144,11 @@ def test_models_are_compared_by_the_words_that_both_have(tmp_path, monkeypatch):
     arrays = [KnownEncoder().encode([w for w in words if w != "lily"])["M5"] for words in sets.values()]
     assert got.loc["static", "effect_shared_one"] == pytest.approx(weat_test(*arrays).effect_size)
     assert got.loc["static", "effect_shared_other"] == pytest.approx(got.loc["static", "effect_size_other"])
+    # cleaned lists leave out, for both models, the oak that one of them cannot tell from the elm
+    table = comparisons.run_models(["en"], ["weat1"], "big", ["twin", "static"], ("M5", "M10"), clean=True, **keywords)
+    assert table.set_index("model")["n_x"].to_dict() == {"big": 4, "twin": 4, "static": 2}
+    cleaned = comparisons.paired_differences(compare.against(table), str(path), n_resamples=200).set_index("other")
+    assert cleaned[["words", "words_left"]].to_numpy().tolist() == [[14, 0], [12, 1]]
 
 
 def test_a_missing_or_doubled_side_is_an_error():

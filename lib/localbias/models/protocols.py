@@ -220,13 +220,17 @@ def has_cls(tokenizer: PreTrainedTokenizerBase) -> bool:
 
 
 def encode_all(tokenizer: PreTrainedTokenizerBase, texts: list[str]) -> Encodings:
-    """Of each text the token ids with the special tokens that the tokenizer adds, their mask (1 = added), the spans."""
+    """Of each text the token ids with the special tokens that the tokenizer adds, their mask (1 = added), the spans.
+
+    A tokenizer of Python code knows no spans: each token gets the whole text's.
+    """
     texts = list(dict.fromkeys(texts))
     if not texts:
         return {}
-    names = ("input_ids", "special_tokens_mask", "offset_mapping")
-    encoded = tokenizer(texts, return_special_tokens_mask=True, return_offsets_mapping=True)
-    return dict(zip(texts, zip(*(encoded[name] for name in names), strict=True), strict=True))
+    encoded = tokenizer(texts, return_special_tokens_mask=True, return_offsets_mapping=tokenizer.is_fast)
+    ids, masks = encoded["input_ids"], encoded["special_tokens_mask"]
+    whole = [[(0, len(text))] * len(some) for text, some in zip(texts, ids, strict=True)]
+    return dict(zip(texts, zip(ids, masks, encoded.get("offset_mapping", whole), strict=True), strict=True))
 
 
 def _encoded(tokenizer: PreTrainedTokenizerBase, text: str, known: Encodings):

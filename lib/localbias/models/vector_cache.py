@@ -25,7 +25,7 @@ from filelock import FileLock
 from localbias.files import cache_dir, without_cache
 from localbias.models.conversion import slug
 
-FORMAT = 2
+FORMAT = 3
 """Raised when the same model, revision and protocol would give other vectors than before."""
 
 _WAIT = 60  # seconds for another process's transaction
