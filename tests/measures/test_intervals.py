@@ -229,3 +229,10 @@ def test_models_that_keep_other_words_are_not_compared():
     one, other = two_models(11, 0.1)
     with pytest.raises(BadValues, match="same words"):
         difference_interval(one, (other[0][1:], *other[1:]))
+
+
+def test_a_negative_seed_is_named():
+    rng = np.random.default_rng(0)
+    sets = [rng.normal(size=(8, 4)) for _ in range(4)]
+    with pytest.raises(BadValues, match="no interval can be made"):
+        effect_size_interval(*sets, seed=-1)

@@ -72,7 +72,7 @@ def effect_size_intervals(
     methods: Sequence[str] = INTERVALS,
 ) -> dict[str, tuple[float, float]]:
     """Method → interval, all from the same draws; parameters and errors as :func:`effect_size_interval`."""
-    _check_interval(level, n_resamples, methods)
+    _check_interval(level, n_resamples, seed, methods)
     return _intervals([_cosines(x, y, a, b)], level, n_resamples, seed, methods)
 
 
@@ -105,7 +105,7 @@ def difference_interval(
     BadValues
         Also when the two have not the same number of words.
     """
-    _check_interval(level, n_resamples, (method,))
+    _check_interval(level, n_resamples, seed, (method,))
     sides = [_cosines(*one), _cosines(*other)]
     if sides[0].sizes != sides[1].sizes:
         raise BadValues(
@@ -116,15 +116,15 @@ def difference_interval(
     return _intervals(sides, level, n_resamples, seed, (method,))[method]
 
 
-def _check_interval(level: float, n_resamples: int, methods: Sequence[str]) -> None:
+def _check_interval(level: float, n_resamples: int, seed: int, methods: Sequence[str]) -> None:
     for method in methods:
         if method not in INTERVALS:
             raise unknown("interval method", method, INTERVALS)
-    if not 0 < level < 1 or n_resamples < 1:
+    if not 0 < level < 1 or n_resamples < 1 or seed < 0:
         raise BadValues(
             "no interval can be made",
-            expected="0 < level < 1 and n_resamples >= 1",
-            got=f"level={level}, n_resamples={n_resamples}",
+            expected="0 < level < 1, n_resamples >= 1 and seed >= 0",
+            got=f"level={level}, n_resamples={n_resamples}, seed={seed}",
         )
 
 

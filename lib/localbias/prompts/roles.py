@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Real
 
 import numpy as np
@@ -40,6 +41,7 @@ def role_codes(prompts: pd.DataFrame) -> np.ndarray:
             got=f"without {sorted(missing)}",
             todo="make it with generate_prompts or read_bbq",
         )
+    check_texts(prompts, [*ROLE_COLUMNS, "condition"])
     known = {role: code for code, role in enumerate(ROLES)}
     codes = np.stack([prompts[c].map(known).fillna(-1).to_numpy(int) for c in ROLE_COLUMNS], axis=1)
     complete = (np.sort(codes, axis=1) == np.arange(3)).all(axis=1)
@@ -59,3 +61,17 @@ def role_codes(prompts: pd.DataFrame) -> np.ndarray:
             where=f"prompt {row.get('prompt_id', row.name)} (and {int(bad.sum()) - 1} more)",
         )
     return codes.astype(np.int8)
+
+
+def check_texts(table: pd.DataFrame, columns: Sequence[str]) -> None:
+    """BadTable where a cell of these columns is no text: a gap, a number, a list."""
+    for column in columns:
+        wrong = ~table[column].map(lambda cell: isinstance(cell, str)).to_numpy(bool)
+        if wrong.any():
+            at = int(np.argmax(wrong))
+            raise BadTable(
+                f"a cell of column {column!r} is no text",
+                expected="text in every row",
+                got=repr(table[column].iloc[at])[:100],
+                where=f"row {at} (and {int(wrong.sum()) - 1} more)",
+            )

@@ -105,6 +105,7 @@ RANGES: dict[str, Range] = {
     "every": _BETWEEN,
     "n_resamples": _number("a whole number from 0 (no interval) to 100,000", int, ge=0, le=100_000),
     "seed": _number("a whole number from 0 to 4,294,967,295", int, ge=0, lt=2**32),
+    "first_seed": _number("a whole number from 0 to 4,294,967,295", int, ge=0, lt=2**32),
     "dtype": _choice("float32", "bfloat16", "float16"),
     "rules": _choice("filbbq-2026", "repaired"),
     "form": Range(

@@ -47,7 +47,11 @@ def check_probabilities(table: pd.DataFrame) -> np.ndarray:
             got=f"without {sorted(missing)}",
             todo="make it with answer_probabilities",
         )
-    p = table[["p0", "p1", "p2"]].to_numpy(float)
+    try:
+        p = table[["p0", "p1", "p2"]].to_numpy(float)
+    except (TypeError, ValueError, OverflowError) as problem:
+        got = " ".join(str(problem).split())[:200]
+        raise BadValues("answer probabilities that are no numbers", expected="p0, p1, p2 as numbers", got=got) from None
     total = p.sum(axis=1)
     bad = ~np.isfinite(p).all(axis=1) | (p < 0).any(axis=1) | (total > 1 + 1e-4)
     if bad.any():

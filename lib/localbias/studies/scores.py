@@ -7,7 +7,7 @@ import pandas as pd
 
 from localbias.errors import BadTable, unknown
 from localbias.measures.bias_scores import ambiguous_score, bias_ratio
-from localbias.prompts.roles import ROLES, role_codes
+from localbias.prompts.roles import ROLES, check_texts, role_codes
 
 NEITHER = len(ROLES)
 LEVELS = {"template": ("category", "template"), "category": ("category",), "overall": ()}
@@ -39,6 +39,7 @@ def grouped(prompts: pd.DataFrame, level: str) -> tuple[pd.DataFrame, np.ndarray
             got=f"{', '.join(lacking)} missing, or empty in some row",
             todo="make the table with generate_prompts or read_bbq",
         )
+    check_texts(prompts, ("category", "template", "condition"))
     wanted = pd.DataFrame(
         {c: prompts[c].to_numpy() if c in LEVELS[level] else "all" for c in ("category", "template")}
         | {"condition": prompts["condition"].to_numpy()}
