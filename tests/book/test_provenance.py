@@ -77,7 +77,7 @@ def test_a_bfloat16_run_is_labelled(tmp_path):
     prompts = made.prompts(1, 1)
     rows = {
         dtype: answers.answer_probabilities(
-            prompts, answers.load(str(tmp_path), dtype), folder=None, progress=False
+            prompts, answers.load_answerer(str(tmp_path), dtype), folder=None, progress=False
         ).iloc[0]
         for dtype in ("float32", "bfloat16")
     }
