@@ -188,3 +188,15 @@ def test_snakemake_keeps_the_last_good_page_and_goes_on(book, monkeypatch):
     assert snakemake(["pages"], "quick", 2, "stage=pages") != 0
     assert (book / "data/results/02-broken/page.ipynb").read_bytes() == before
     assert (book / "data/results/01-good/page.ipynb").exists()
+
+
+def test_a_notebook_knows_where_the_person_stands(book, monkeypatch):
+    """It runs in its own folder; a path given with -p is relative to the folder of the command."""
+    (book / "here").mkdir()
+    monkeypatch.chdir(book / "here")
+    source = "import os\nfrom localbias.files import given_path\nprint(given_path('mymodels/llama'), os.getcwd())"
+    path = notebook(book / "notebooks/03-path.ipynb", source)
+    with run_notebook(path, {}, progress=False) as run:
+        outputs = [o for c in run.executed.cells for o in c.get("outputs", []) if o.get("name") == "stdout"]
+    said = "".join(o["text"] for o in outputs)
+    assert said.split() == [str(book / "here/mymodels/llama"), str(book / "notebooks")]
