@@ -54,25 +54,35 @@ def _everything():
     page.table(frame, "hostile-words", words={h("column"): "language"}, formats={"d": lambda _: h("formatted")})
     page.closed(h("title"), frame, warning=h("warning"))
     words = {side: [h(f"word {side}")] for side in "xyab"}
-    page.words(SimpleNamespace(**words, test="weat1", language=h("words' language"), variant=h("variant")))
+    told = {"test": "weat1", "language": h("words' language"), "variant": h("variant"), "provenance": {}}
+    page.words(SimpleNamespace(**words, **told))
     table = frame.assign(low=0.1, high=0.9, significant=True, name=h("category"), group=h("group"))
     told = {"title": h("chart title"), "description": h("description"), "subtitle": h("subtitle")}
     page.show(charts.heat_map(table, "test", "name", "d", significant="significant", **told))
     page.show(charts.intervals(table, "name", "d", low="low", high="high", colour="group", **told))
     page.show(charts.bars(table, "name", "d", colour="group", tooltip=["language"], **told))
     page.show(charts.scatter(table, "low", "high", colour="group", text="name", x_title=h("axis"), **told))
-    page._show(ledger_html(_ledger()))
+    page._show(ledger_html(*_ledger()))
 
 
 def _ledger():
     """A ledger of one claim whose every text is hostile."""
     texts = "paper topic section claim figure published chance data rule figure_ours verdict_ours speaks reading"
+    texts += " scope decides otherwise"
     row = {name: hostile(f"ledger {name}") for name in texts.split()}
-    row |= {"id": "c1", "verdict": "holds", "support": "count", "page": "03", "computed": "here", "flagged_cells": 1}
+    row |= {
+        "id": "c1",
+        "kind": "conjecture",
+        "verdict": "holds",
+        "support": "count",
+        "page": "03",
+        "computed": "here",
+        "flagged_cells": 1,
+    }
     row |= {"verdict_unflagged": hostile("ledger unflagged"), "figure_unflagged": "", "p": 0.5}
-    row |= {"low": 0.0, "high": 1.0, "low_ours": 0.0, "high_ours": 1.0}
+    row |= {"low": 0.0, "high": 1.0}
     evidence = pd.DataFrame({"cell": [hostile("evidence")]})
-    return SimpleNamespace(table=pd.DataFrame([row]), evidence={"c1": evidence})
+    return pd.DataFrame([row]), {"c1": evidence}
 
 
 @pytest.fixture(scope="module")

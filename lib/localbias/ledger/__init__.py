@@ -1,16 +1,15 @@
-"""The ledger: which of the papers' claims hold, judged by small functions over tidy tables."""
+"""The ledger: which of the papers' claims hold, judged by a few judges over tidy tables."""
 
 from localbias.ledger.assembly import Ledger, build, expected, switched, write_reference
 from localbias.ledger.claim import Claim, claims
-from localbias.ledger.figures import show_figures
-from localbias.ledger.finding import VERDICTS, Finding
+from localbias.ledger.judges import VERDICTS, Finding
 from localbias.ledger.sections import (
+    characteristics,
+    show_figures,
     show_integrity,
-    show_ours_beside,
+    show_lead,
     show_printed,
-    show_summary,
     show_switches,
-    show_units,
 )
 from localbias.ledger.settings import RULES, Settings
 from localbias.ledger.view import MARKS, MEANINGS, show, show_claims
@@ -25,17 +24,16 @@ __all__ = [
     "Ledger",
     "Settings",
     "build",
+    "characteristics",
     "claims",
     "expected",
     "show",
     "show_claims",
     "show_figures",
     "show_integrity",
-    "show_ours_beside",
+    "show_lead",
     "show_printed",
-    "show_summary",
     "show_switches",
-    "show_units",
     "switched",
     "write_reference",
 ]

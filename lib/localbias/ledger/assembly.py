@@ -2,74 +2,58 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-import numpy as np
 import pandas as pd
+import yaml
 
 from localbias.audit import results as integrity
 from localbias.errors import BadTable, unknown
 from localbias.files import checked, project_root, read_checked, write_csv
+from localbias.ledger import judges as j
 from localbias.ledger import tables as t
-from localbias.ledger.claim import PAGES, Claim, claims
-from localbias.ledger.counts import cannot_tell
-from localbias.ledger.finding import HOLDS, VERDICTS, Finding, languages
+from localbias.ledger.claim import PAGES, Claim, claims, inner_rules
+from localbias.ledger.claim import judges as known_judges
+from localbias.ledger.judges import UNKNOWN, VERDICTS, Finding, cannot_tell
 from localbias.ledger.settings import Settings
 
 REFERENCE = "data/reference/ledger.csv"
 EXPECTED = "data/reference/ledger_expected.csv"
-PUBLISHED = (
-    "id",
-    "paper",
-    "section",
-    "topic",
-    "claim",
-    "page",
-    "data",
-    "published",
-    "reading",
-    "verdict",
-    "support",
-    "figure",
-    "value",
-    "low",
-    "high",
-    "p",
-    "chance",
-    "n",
-    "rule",
-    "flagged_cells",
-    "verdict_unflagged",
-    "figure_unflagged",
-)
+_CLAIM = ("id", "paper", "section", "topic", "page", "claim", "published", "kind", "reading", "decides", "otherwise")
+_FOUND = ["verdict", "support", "figure", "value", "low", "high", "p", "n", "chance"]
+PUBLISHED = (*_CLAIM, *_FOUND, "scope", "rule", "data", "flagged_cells", "verdict_unflagged", "figure_unflagged")
 """Columns that depend on the published files alone; :data:`REFERENCE` holds these."""
-NO_DATA = "the authors publish no table that this could be judged on"
-OURS = ("verdict_ours", "figure_ours", "value_ours", "low_ours", "high_ours", "speaks", "computed")
+OURS = ("verdict_ours", "figure_ours", "speaks", "computed")
 
 
 @dataclass(frozen=True)
 class Ledger:
     """The claims with their verdicts.
 
-    ``table`` has a row a claim (columns :data:`PUBLISHED` and :data:`OURS`); ``evidence`` holds, by claim
-    id, the rows each verdict rests on; ``missing`` the ids whose verdict was read from the reference
-    because the published files are not at hand.
+    ``table`` has a row a claim of the papers (columns :data:`PUBLISHED` and :data:`OURS`), ``questions`` the same for
+    our own questions; ``evidence`` holds, by id, the rows each verdict rests on.
     """
 
     table: pd.DataFrame
+    questions: pd.DataFrame
     evidence: dict[str, pd.DataFrame]
-    settings: Settings
+    settings: Settings = field(default_factory=Settings)
 
     @property
     def missing(self) -> list[str]:
-        """Ids of the claims that were not computed here."""
+        """Ids whose verdict was read from the reference because the published files are not at hand."""
         return self.table.loc[self.table.computed == "reference", "id"].tolist()
 
     @property
     def counts(self) -> dict[str, int]:
-        """Verdict → number of claims, every verdict there."""
+        """Verdict → number of the papers' claims, every verdict there."""
         return {v: int((self.table.verdict == v).sum()) for v in VERDICTS}
+
+    @property
+    def ours(self) -> pd.DataFrame:
+        """The claims on which our run gives a verdict."""
+        return self.table[~self.table.verdict_ours.isin(["", UNKNOWN])]
 
 
 def build(
@@ -105,43 +89,47 @@ def build(
         if page not in PAGES:
             raise unknown("page", page, PAGES)
     wanted = [c for c in claims().values() if not pages or c.page in pages]
-    names = {c.table for c in wanted}
+    names = {rule["table"] for c in wanted for rule in c.rules() if "table" in rule}
     theirs = {flagged: t.theirs(replace(settings, flagged=flagged), names) for flagged in ("include", "exclude")}
-    our = t.ours(settings, run)
-    judged = [_row(claim, theirs, our, settings) for claim in wanted]
-    table = pd.DataFrame([row for row, _ in judged])[[*PUBLISHED, *OURS]]
-    return Ledger(table, {c.id: evidence for c, (_, evidence) in zip(wanted, judged, strict=True)}, settings)
-
-
-def _row(claim: Claim, theirs: dict, our: dict, settings: Settings) -> tuple[dict, pd.DataFrame]:
-    names = ("id", "paper", "section", "topic", "claim", "page", "published", "reading")
-    page = {name: getattr(claim, name) for name in names}
-    row, evidence = _published(claim, theirs, settings)
-    mine, speaks = on_ours(claim, our, settings)
-    for name in ("verdict", "figure", "value", "low", "high"):
-        row[f"{name}_ours"] = getattr(mine, name) if mine else (np.nan if name in ("value", "low", "high") else "")
-    return page | row | {"speaks": speaks}, evidence
+    our = our_tables(t.ours(settings, run), settings)
+    rows, evidence = [], {}
+    for claim in wanted:
+        row, evidence[claim.id] = _published(claim, theirs, settings)
+        mine, speaks = on_ours(claim, our, settings)
+        row |= {"verdict_ours": mine.verdict if mine else "", "figure_ours": mine.figure if mine else ""}
+        rows.append(row | {"speaks": speaks})
+    table = pd.DataFrame(rows, columns=[*PUBLISHED, *OURS])
+    own = table.id.str.startswith("Q")
+    return Ledger(table[~own].reset_index(drop=True), table[own].reset_index(drop=True), evidence, settings)
 
 
 def _published(claim: Claim, theirs: dict, settings: Settings) -> tuple[dict, pd.DataFrame]:
-    if claim.table != "seeds" and claim.table not in theirs["include"]:
-        return _from_reference(claim.id) | {"computed": "reference"}, pd.DataFrame()
-    used = judge(claim, theirs[settings.flagged], settings)
-    clean = judge(claim, theirs["exclude"], settings)
-    cells = theirs["include"].get(claim.table)
-    chosen = select(cells, claim, settings) if cells is not None else pd.DataFrame()
-    flagged = len(chosen) - len(integrity.without(chosen)) if "flags" in chosen else 0
-    row = {name: getattr(used, name) for name in ("verdict", "figure", "value", "low", "high", "p", "chance", "n")}
+    words = {name: getattr(claim, name) for name in _CLAIM}
+    tables = theirs[settings.flagged]
+    if any(rule["judge"] != "cannot_tell" and not _at_hand(rule["table"], tables) for rule in claim.rules()):
+        return _from_reference(claim.id) | words | {"computed": "reference"}, pd.DataFrame()
+    used = evaluate(claim.rule, tables, settings)
+    chosen = [select(rule, theirs["include"], settings) for rule in claim.rules() if "table" in rule]
+    cells = pd.concat(chosen).drop_duplicates() if chosen and chosen[0] is not None else pd.DataFrame()
+    flagged = len(cells) - len(integrity.without(cells)) if "flags" in cells else 0
+    clean = (
+        evaluate(claim.rule, theirs["exclude"], settings) if flagged or len(cells) and "flags" not in cells else used
+    )
+    row = words | {name: getattr(used, name) for name in _FOUND}
     row |= {
-        "support": support(used, claim, settings),
-        "data": describe(chosen, claim),
-        "rule": settings.rule_words if claim.by_rule else "",
+        "scope": claim.scope or scope(claim, settings),
+        "rule": settings.rule_words if by_rule(claim) else "",
+        "data": describe(cells),
         "flagged_cells": flagged,
         "verdict_unflagged": clean.verdict,
         "figure_unflagged": clean.figure,
         "computed": "here",
     }
     return row, used.evidence
+
+
+def _at_hand(name: str, tables: dict) -> bool:
+    return name in tables or name == "seeds"
 
 
 @lru_cache(maxsize=1)
@@ -154,9 +142,9 @@ def _reference() -> pd.DataFrame:
             got="no such file",
             todo="run `python -m localbias.ledger` where the published files are at hand",
         )
-    text = ["support", "figure", "chance", "rule", "figure_unflagged", "data", "published", "reading"]
-    held = read_checked(file, lambda stream: pd.read_csv(stream, dtype={"page": str}))
-    return held.set_index("id").fillna(dict.fromkeys(text, ""))
+    table = read_checked(file, lambda stream: pd.read_csv(stream, dtype={"page": str})).set_index("id")
+    text = [c for c in table if c not in ("value", "low", "high", "p", "n", "flagged_cells")]
+    return table.fillna(dict.fromkeys(text, ""))
 
 
 def _from_reference(key: str) -> dict:
@@ -172,122 +160,117 @@ def _from_reference(key: str) -> dict:
     return {k: v for k, v in held.loc[key].items() if k in PUBLISHED}
 
 
-def support(finding: Finding, claim: Claim, settings: Settings) -> str:
-    """What a verdict "holds" rests on; empty for the others.
-
-    "count" of prompts; "beyond chance": an interval or a test with languages as its unit; "as described": the
-    cells are as claimed, but they are of one or two languages, or no test over languages excludes chance.
-    """
-    if finding.verdict != HOLDS:
-        return ""
-    if claim.table == "counts":
-        return "count"
-    tested = finding.over_languages and finding.p < settings.alpha
-    return "beyond chance" if np.isfinite(finding.low) or tested else "as described"
-
-
 # --- one claim on one set of tables -----------------------------------------------------------
 
 
-def judge(claim: Claim, tables: dict[str, pd.DataFrame], settings: Settings, without: tuple[str, ...] = ()) -> Finding:
-    """The finding of a claim on these tables; "cannot tell" where no cell speaks to it.
-
-    ``without`` leaves out conditions of its selection (``("group",)``: whatever model there is).
-    """
-    if claim.table not in tables:
-        if claim.unanswered:
-            return claim.judge(None, settings, **claim.args)
-        return cannot_tell(None, settings, reason=NO_DATA)
-    cells = select(tables[claim.table], claim, settings, without)
-    if not claim.unanswered and (cells.empty or absent(cells, claim, settings)):
-        which = ", ".join(absent(cells, claim, settings))
-        return cannot_tell(cells, settings, reason=f"no cell is left for {which}" if which else "no cell is left")
-    return claim.judge(cells, settings, **{k: settings.filled(v) for k, v in claim.args.items()})
-
-
-def select(table: pd.DataFrame, claim: Claim, settings: Settings, without: tuple[str, ...] = ()) -> pd.DataFrame:
-    """The rows of a table that a claim speaks of."""
-    return t.choose(table, **{c: settings.filled(v) for c, v in claim.select.items() if c not in without})
-
-
-def absent(cells: pd.DataFrame, claim: Claim, settings: Settings) -> list[str]:
-    """The languages that a claim names and that have no cell."""
-    named = settings.filled(claim.select.get("language", []))
-    named = [named] if isinstance(named, str) else named
-    return [c for c in named if c not in set(cells.get("language", []))]
-
-
-def describe(cells: pd.DataFrame, claim: Claim) -> str:
-    """What data a claim was judged on, in a line."""
-    if claim.table == "counts":
-        return "the published templates and the prompts generated from them"
-    if claim.table == "seeds":
-        return "answers and scores of 50 seeds, not published"
-    if claim.table == "printed":
-        return "the papers' printed tables and the authors' result files"
+def evaluate(rule: dict, tables: dict[str, pd.DataFrame], settings: Settings) -> Finding:
+    """The finding of a rule on these tables: of each reading, of all its parts, or of its judge."""
+    for kind, together in (("readings", j.readings), ("parts", j.all_of)):
+        if kind in rule:
+            found = [(one["name"], evaluate(one, tables, settings)) for one in inner_rules(rule, kind)]
+            return together(dict(found))
+    judge, args = known_judges()[rule["judge"]], settings.filled(rule.get("args", {}))
+    if rule["judge"] == "cannot_tell":
+        return judge(None, settings, **args)
+    cells = select(rule, tables, settings)
+    if cells is None:
+        return cannot_tell(None, settings, reason="no such table is published")
     if cells.empty:
-        return "no published cell"
-    if claim.table == "sensitivity":
-        return (
-            f"published variances of fastText and of a model that the files do not name (taken as DistilmBERT): "
-            f"{cells.language.nunique()} languages"
-        )
-    names = {c: list(dict.fromkeys(cells[c])) for c in ("group", "method", "source", "test", "language")}
-    parts = [", ".join(held) if len(held) < 7 else f"{len(held)} {kind}s" for kind, held in names.items()]
+        return cannot_tell(None, settings, reason="no cell is left")
+    cells = shaped(rule, cells, settings)
+    if cells.empty:
+        return cannot_tell(None, settings, reason="no cell has all that the claim compares")
+    if "each" not in rule:
+        return judge(cells, settings, **args)
+    parts = sorted(cells.groupby(rule["each"]), key=lambda held: t.natural(held[0]))
+    return j.all_of({str(value): judge(part, settings, **args) for value, part in parts})
+
+
+def select(rule: dict, tables: dict[str, pd.DataFrame], settings: Settings) -> pd.DataFrame | None:
+    """The rows of its table that a rule speaks of, before they are reshaped; None without the table."""
+    if rule.get("table") not in tables:
+        return None
+    return t.choose(tables[rule["table"]], **settings.filled(rule.get("select", {})))
+
+
+def shaped(rule: dict, cells: pd.DataFrame, settings: Settings) -> pd.DataFrame:
+    """The rows reshaped as the rule asks (:data:`localbias.ledger.tables.SHAPES`), then thinned by its ``where``."""
+    for name, shape in t.SHAPES.items():
+        if name in rule:
+            cells = shape(cells, **settings.filled(rule[name]))
+    return cells[j.meets(cells, rule["where"])] if "where" in rule and len(cells) else cells
+
+
+def by_rule(claim: Claim) -> bool:
+    """Whether the verdict depends on the significance rule."""
+    return any("significant" in str(rule) or "conclusion" in str(rule) for rule in claim.rules())
+
+
+def scope(claim: Claim, settings: Settings) -> str:
+    """What a claim speaks of, in a line: the selection of its first reading."""
+    rule = claim.rules()[0]
+    wanted = settings.filled(rule.get("select", {}))
+    named = settings.filled(rule.get("args", {})).get("named")
+    parts = [f"{k}: {', '.join(map(str, v)) if isinstance(v, list) else v}" for k, v in wanted.items()]
+    if named:
+        names = [" ".join(map(str, n)) if isinstance(n, list) else str(n) for n in named]
+        parts.append(f"named: {', '.join(names)}")
+    return "; ".join(parts)
+
+
+def describe(cells: pd.DataFrame) -> str:
+    """What published cells a claim was judged on, in a line."""
+    names = [c for c in ("group", "method", "source", "test", "language") if c in cells]
+    if not names:
+        return ""
+    held = {c: list(dict.fromkeys(cells[c])) for c in names}
+    parts = [", ".join(map(str, v)) if len(v) < 7 else f"{len(v)} {k}s" for k, v in held.items()]
     return f"{len(cells)} published cells: " + "; ".join(parts)
 
 
 # --- the same claim on our run ----------------------------------------------------------------
 
 
-def on_ours(claim: Claim, our: dict[str, pd.DataFrame], settings: Settings) -> tuple[Finding | None, str]:
-    """The claim's finding on our own run, and what that run can say of it.
+def our_tables(our: dict[str, pd.DataFrame], settings: Settings) -> dict[bool, dict[str, pd.DataFrame]]:
+    """Our tables with our models in the paper's roles: for claims that compare models, and for the others."""
+    out = {}
+    for compares in (False, True):
+        cells = {"results": t.standing_in(our["results"], settings, compares)} if "results" in our else {}
+        out[compares] = t.with_derived(our | cells, settings)
+    return out
 
-    A model of ours stands where the paper's stood: any multilingual model for its multilingual one.
-    The second value says so: same or other model, same or other words, which languages.
-    """
-    if claim.table not in our or claim.unanswered:
+
+def on_ours(claim: Claim, our: dict[bool, dict[str, pd.DataFrame]], settings: Settings) -> tuple[Finding | None, str]:
+    """The claim's finding on our own run, and what that run can say of it: same or other model and words, languages."""
+    rule = claim.rule | claim.ours
+    rules = replace(claim, rule=rule).rules()
+    names = {r["table"] for r in rules if r["judge"] != "cannot_tell"}
+    held = names <= {"results", "sensitivity", "seeds", *t.DERIVED}
+    if not names or not held:
         return None, "our run has nothing on this"
-    table = our[claim.table]
-    if claim.table != "results":
-        models = sorted(set(table["model"])) if "model" in table else []
-        finding = judge(claim, {claim.table: table}, settings)
-        return finding, _speaks(models, table, []) if models else "our run (its page names the model)"
-    compares = claim.args.get("by") in ("group", "kind")
-    stand_in = _standing_in(table, settings) if compares else table
-    cells = select(stand_in, claim, settings, () if compares else ("group",))
-    if cells.empty:
+    compares = any("group" in (r.get("sides", {}).get("by"), r.get("across", {}).get("by")) for r in rules)
+    if not compares:  # whatever multilingual model the claim names, ours stands for it
+        rule = yaml.safe_load(yaml.safe_dump(rule).replace("XLM-R", settings.multilingual))
+        rules = replace(claim, rule=rule).rules()
+    tables = our[compares]
+    if not names <= set(tables):
+        return None, "our run has nothing on this"
+    finding = evaluate(rule, tables, settings)
+    used = pd.concat([select(r, tables, settings) for r in rules if r["judge"] != "cannot_tell"])
+    if used.empty:
         return None, "our run has no such cells"
-    cells = _one_model(cells, compares)
-    finding = judge(claim, {"results": cells}, settings, () if compares else ("group",))
-    return finding, _speaks(sorted(set(cells.model)), cells, absent(cells, claim, settings))
+    return finding, _speaks(used)
 
 
-def _standing_in(table: pd.DataFrame, settings: Settings) -> pd.DataFrame:
-    kind = table.kind.where(table.kind != "multilingual", settings.multilingual)
-    group = table.group.where(table.group.isin(["XLM-R", "DistilmBERT", "IndicBERT"]), kind)
-    return table.assign(group=group)
-
-
-def _one_model(cells: pd.DataFrame, compares: bool) -> pd.DataFrame:
-    """One model a role, the one with most cells, so that a pair compares two models and not a mixture."""
-    most = cells.groupby(["group", "model"] if compares else ["model"]).size().reset_index(name="n")
-    most = most.sort_values(["n", "model"], ascending=[False, True])
-    keep = most.drop_duplicates("group").model if compares else most.model.head(1)
-    protocols = cells.protocol.value_counts()
-    return cells[cells.model.isin(keep) & (cells.protocol == protocols.index[0])]
-
-
-def _speaks(models: list[str], cells: pd.DataFrame, lacking: list[str]) -> str:
-    papers = {"xlm-roberta-base", "distilbert-base-multilingual-cased", "ai4bharat/indic-bert"}
-    parts = ["same model" if set(models) <= papers else f"other model ({', '.join(models)})"]
+def _speaks(cells: pd.DataFrame) -> str:
+    papers = {"xlm-roberta-base", "distilbert-base-multilingual-cased", "ai4bharat/indic-bert", "fasttext"}
+    models = sorted(set(cells["model"].dropna())) if "model" in cells else []
+    parts = [("same model" if set(models) <= papers else f"other model ({', '.join(models)})") if models else "our run"]
     if "dataset" in cells:
-        sets = set(cells.dataset)
-        parts.append("other words (starter lexicon)" if "starter" in sets else "same words")
+        parts.append("other words (starter lexicon)" if "starter" in set(cells.dataset) else "same words")
     if "language" in cells:
-        parts.append(languages(cells.language.nunique()))
-    if lacking:
-        parts.append(f"without {', '.join(lacking)}")
+        n = cells.language.nunique()
+        parts.append(f"{n} language{'' if n == 1 else 's'}")
     return "; ".join(parts)
 
 
@@ -308,7 +291,7 @@ SWITCHES = {
 
 
 def switched(settings: Settings | None = None, switches: dict[str, dict] | None = None) -> pd.DataFrame:
-    """Every verdict under every switch.
+    """Every verdict on WEATHub's results under every switch.
 
     Returns
     -------
@@ -316,20 +299,32 @@ def switched(settings: Settings | None = None, switches: dict[str, dict] | None 
         ``id``, ``claim``, ``topic``, ``switch``, ``verdict``, ``changed`` (from the first switch).
         Empty when the published results are not at hand.
     """
-    if not t.published_available():
-        return pd.DataFrame(columns=["id", "claim", "topic", "switch", "verdict", "changed"])
-    rows = []
-    wanted = [c for c in claims().values() if c.table in ("results", "sensitivity")]
+    columns = ["id", "claim", "topic", "switch", "verdict", "changed"]
+    if not t.available("weathub/final_results/"):
+        return pd.DataFrame(columns=columns)
+    rows, verdicts = [], {}
+    of = {"results", "sensitivity", *t.DERIVED}
+    wanted = [c for c in claims().values() if c.paper == "WEATHub" and {r.get("table") for r in c.rules()} & of]
     for name, change in (switches or SWITCHES).items():
         chosen = replace(settings or Settings(), **change)
-        held = t.theirs_results(chosen)
-        rows += [
-            {"id": c.id, "claim": c.claim, "topic": c.topic, "switch": name, "verdict": judge(c, held, chosen).verdict}
-            for c in wanted
-        ]
-    out = pd.DataFrame(rows)
+        held = t.theirs(chosen, of)
+        for c in wanted:
+            first = verdicts.get(c.id)
+            verdict = first if first and not touches(c, change) else evaluate(c.rule, held, chosen).verdict
+            rows.append((c.id, c.claim, c.topic, name, verdicts.setdefault(c.id, verdict) if not first else verdict))
+    out = pd.DataFrame(rows, columns=columns[:-1])
     first = out[out.switch == out.switch.iloc[0]].set_index("id")["verdict"]
     return out.assign(changed=out.verdict != out.id.map(first))
+
+
+def touches(claim: Claim, change: dict) -> bool:
+    """Whether another choice can change a claim's verdict: it counts what is significant, or names the choice."""
+    rules = str(claim.rules())
+    derived = any(r.get("table") in t.DERIVED for r in claim.rules())
+    return any(
+        key == "flagged" or derived or (by_rule(claim) if key in ("rule", "alpha") else f"${key}" in rules)
+        for key in change
+    )
 
 
 def write_reference() -> str:
@@ -348,12 +343,13 @@ def write_reference() -> str:
             todo="set LOCALBIAS_MIRROR, or let the files be downloaded",
         )
     file = project_root() / REFERENCE
+    both = pd.concat([ledger.table, ledger.questions], ignore_index=True)
     with checked(file) as draft:
-        write_csv(ledger.table[list(PUBLISHED)].round(6), draft)
+        write_csv(both[list(PUBLISHED)].round(6), draft)
     _reference.cache_clear()
     return str(file)
 
 
 def expected() -> pd.DataFrame:
-    """The reviewed verdicts: ``id``, ``verdict``, ``verdict_unflagged``, ``note``."""
+    """The reviewed verdicts: ``id``, ``verdict``, ``support``, ``verdict_unflagged``, ``note``."""
     return pd.read_csv(project_root() / EXPECTED, dtype=str, keep_default_na=False)

@@ -1,20 +1,24 @@
-"""Sections of the ledger's page: each shows what it has, or says which published files it would need."""
+"""Sections of the ledger's page: leading claims, how often the judges err, the printed tables, figures, choices."""
 
 from __future__ import annotations
 
+import html
+
 import pandas as pd
+from IPython.display import HTML, display
 
 from localbias.audit import results as integrity
 from localbias.book import page
 from localbias.book.charts import ledger as charts
-from localbias.ledger import tables
-from localbias.ledger.assembly import Ledger, switched
-from localbias.ledger.finding import VERDICTS
+from localbias.errors import unknown
+from localbias.files import project_root, read_checked
+from localbias.ledger import tables as t
+from localbias.ledger.assembly import Ledger
 from localbias.ledger.settings import Settings
-from localbias.ledger.view import MEANINGS
-from localbias.measures.adjust import paper_rule
-from localbias.studies.published import printed, printed_cells, published_results, published_sensitivity
+from localbias.ledger.view import MARKS, STYLE, heat_html, text
+from localbias.studies.published import printed, published_results, published_sensitivity
 
+CHARACTERISTICS = "data/reference/ledger_characteristics.csv"
 NEEDED = (
     "This section needs the authors' result files (weathub/final_results), which are not at hand: neither in a mirror, "
     "nor in the cache, nor by download. Run `localbias sources` to see where they are looked for."
@@ -22,136 +26,65 @@ NEEDED = (
 """What a section says when the published files cannot be had."""
 
 
-def show_summary(ledger: Ledger) -> None:
-    """The ledger in a sentence, which the start page repeats, and what the verdicts mean."""
-    n, rests = ledger.counts, ledger.table["support"].value_counts()
-    page.finding(
-        "ledger",
-        "Of {n} empirical claims of the two papers, {holds} hold on the authors' own published results ({sure} beyond "
-        "chance, {described} as descriptions of cells too few to exclude it, {counts} as counts of prompts), {part} "
-        "hold in part, {no} are not supported, and {unknown} cannot be told from what is published.",
-        page="08-ledger",
-        n=len(ledger.table),
-        holds=n["holds"],
-        sure=rests.get("beyond chance", 0),
-        described=rests.get("as described", 0),
-        counts=rests.get("count", 0),
-        part=n["holds in part"],
-        no=n["not supported"],
-        unknown=n["cannot tell"],
-    )
-    page.say("A verdict is computed, never typed. " + " ".join(f"**{v}**: {MEANINGS[v]}." for v in VERDICTS))
-    if ledger.missing:
-        page.say(
-            "The published files are not at hand: {n} verdicts are those of the reference run kept with the book "
-            "(`data/reference/ledger.csv`, made with the default choices). They need `weathub/final_results` or "
-            "`filbbq/templates`.",
-            n=len(ledger.missing),
-        )
-    mine = _spoken(ledger)
-    page.say("Our own run can speak to {n} of them, mostly with another model: each row says which.", n=len(mine))
+def show_lead(ledger: Ledger, key: str) -> None:
+    """One claim with its verdict, its figure and its picture."""
+    row = ledger.table.set_index("id").loc[key]
+    said = {name: row[name] for name in ("section", "claim", "verdict", "figure")}
+    page.say("**{key}, {section}: {claim}.** {mark} **{verdict}**: {figure}", key=key, mark=MARKS[row.verdict], **said)
+    evidence = ledger.evidence[key]
+    told = f"The evidence for claim {key} ({row.claim}): {row.figure}"
+    chart = charts.picture(evidence, title=row.claim, subtitle=row.verdict, description=told) if len(evidence) else None
+    if chart is not None:
+        page.show(chart)
 
 
-def _spoken(ledger: Ledger) -> pd.DataFrame:
-    """The claims on which our run gives a verdict."""
-    return ledger.table[~ledger.table.verdict_ours.isin(["", "cannot tell"])]
+def characteristics() -> pd.DataFrame:
+    """How often each judge gives each verdict on made data (``benchmarks/ledger_characteristics.py`` writes it).
 
-
-def show_units(ledger: Ledger) -> None:
-    """The chart to remember: one mark a claim, section by section."""
-    n = ledger.counts
-    by = ledger.table.groupby("topic")["verdict"].apply(lambda held: (held == "holds").sum())
-    page.show(
-        charts.verdict_units(
-            ledger.table,
-            row="topic",
-            title=f"{n['holds']} of {len(ledger.table)} claims hold, {n['holds in part']} in part",
-            subtitle="one mark a claim, judged on the authors' published results",
-            description=f"A unit chart with one mark for each of {len(ledger.table)} claims, in rows by "
-            f"section; claims "
-            f"that hold by section: {', '.join(f'{k} {v}' for k, v in by.items())}.",
-        )
-    )
+    Returns
+    -------
+    DataFrame
+        ``judge``, ``world`` (true | false | void), ``outcome``, ``share``, ``n`` (made data sets).
+    """
+    return read_checked(project_root() / CHARACTERISTICS, pd.read_csv)
 
 
 def show_integrity() -> None:
-    """What the integrity checks find in the published results."""
-    if not tables.published_available():
+    """What the integrity checks find in the published results, and what the files lack."""
+    if not t.available("weathub/final_results/"):
         page.say(NEEDED)
         return
     results = published_results()
-    found = integrity.counts(results)
     left = len(results) - len(integrity.without(results))
     page.say(
-        "{n:,} cells in {files} files were read, none unparsed. Checks mark {left:,} of them as possibly not "
-        "what their "
-        "label says ({share:.1%}); every verdict is given with and without these.",
-        n=len(results),
-        files=results.file.nunique(),
-        left=left,
-        share=left / len(results),
+        f"{len(results):,} cells in {results.file.nunique()} files were read, none unparsed. Checks mark {left:,} of "
+        f"them ({left / len(results):.1%}) as possibly not what their label says; every verdict is given with and "
+        "without them."
     )
-    shown = found.assign(where=found["where"].replace("", "–"))
+    found = integrity.counts(results)
+    shown = ["what", "cells", "share", "left out", "where", "why"]
     page.table(
-        shown,
+        found.assign(where=found["where"].replace("", "–")),
         "integrity-checks",
         caption="Integrity checks of the published results",
-        columns={
-            "what": "check",
-            "cells": "cells",
-            "share": "share",
-            "left out": "left out",
-            "where": "where",
-            "why": "why it matters",
-        },
+        columns=dict(zip(shown, ["check", *shown[1:-1], "why it matters"], strict=True)),
         formats={"share": ".1%"},
     )
-    page.table(
-        integrity.missing(results, published_sensitivity()),
-        "integrity-missing",
-        caption="What the files lack of what the paper speaks of",
-    )
+    lacking = integrity.missing(results, published_sensitivity())
+    page.table(lacking, "integrity-missing", caption="What the files lack of what the paper speaks of")
 
 
-def show_switches(settings: Settings, run: bool = True) -> pd.DataFrame:
-    """How many verdicts each choice of ours changes; returns the table of all of them, empty unless ``run``."""
-    if not run:
-        page.say("Judging the claims under other choices was switched off for this run.")
-        return pd.DataFrame()
-    table = switched(settings)
-    if table.empty:
-        page.say(NEEDED)
-        return table
-    counts = table.groupby("switch", sort=False)["changed"].sum()
-    worst, steady = counts.idxmax(), (~table.groupby("id")["changed"].any()).sum()
-    page.say(
-        "{steady} of {n} verdicts on WEATHub stay the same whatever single choice is changed; the choice that "
-        "matters most "
-        "is **{worst}**, with {most} changes.",
-        steady=int(steady),
-        n=table.id.nunique(),
-        worst=worst,
-        most=int(counts.max()),
-    )
-    if table.changed.any():
-        page.show(
-            charts.verdict_switches(
-                table,
-                title="Which verdicts depend on a choice of ours",
-                subtitle="strong marks differ from the first column",
-                description="A grid of verdicts: claims down, choices across; marks that differ from the first "
-                "column are strong.",
-            )
+def show_printed(settings: Settings) -> None:
+    """The papers' printed numbers: WEATHub's beside the result files, FilBBQ's as they are."""
+    if t.available("weathub/final_results/"):
+        table = t.theirs(settings, ["printed"])["printed"]
+        page.say(
+            "{same} of the {n} pairs of d and p that WEATHub prints in Tables 4–8 are those of the result files. Which "
+            "significant India cells Table 4 leaves out is said at W76.",
+            same=int(table.matches.sum()),
+            n=len(table),
         )
-    columns = ["claim", "switch", "verdict", "changed"]
-    page.table(table, "ledger-switches", caption="Every verdict under every choice", head=12, columns=columns)
-    return table
-
-
-def show_printed() -> None:
-    """The papers' printed numbers: WEATHub's beside the result files, and what its Table 4 leaves out; FilBBQ's."""
-    if tables.published_available():
-        _show_checked()
+        page.table(table, "weathub-printed", caption="WEATHub's printed values beside the result files", head=34)
     page.table(
         printed("FilBBQ"),
         "filbbq-printed-values",
@@ -162,61 +95,107 @@ def show_printed() -> None:
     )
 
 
-def _show_checked() -> None:
-    results = published_results(repeats=False)
-    checked = printed_cells(results)
-    india = results[results.group.eq("DistilmBERT") & results.method.eq("M5") & results.family.eq("india")]
-    significant = india[paper_rule(india["p"].to_numpy(), india["d"].to_numpy())]
-    shown = checked.loc[checked.table == "Table 4", ["language", "test"]].assign(printed=True)
-    left = significant.merge(shown, how="left").query("printed.isna()")
-    page.say(
-        "{same} of the {n} pairs of d and p that WEATHub prints in Tables 4–8 are those of the result files. Table 4 "
-        "shows {shown} of the {all} India cells of DistilmBERT, M5, that its rule calls significant; it leaves out "
-        "{left}.",
-        same=int(checked.matches.sum()),
-        n=len(checked),
-        shown=len(significant) - len(left),
-        all=len(significant),
-        left="; ".join(f"{c.language} {c.test} {c.d:.3f} ({c.p:.3f})" for c in left.itertuples()) or "none",
-    )
-    page.table(checked, "weathub-printed", caption="WEATHub's printed values beside the result files", head=34)
+def _figures() -> dict[tuple[str, str], tuple[str, str, dict]]:
+    """The paper's figure, by kind and number → what it shows, how it is drawn, its cells as a claim selects them."""
+    dimensions, india = ["dimension", "valence"], {"family": "india", "method": "M5"}
+    kinds = {"method": "M5", "group": ["DistilmBERT", "IndicBERT", "monolingual"], "language": list(INDIAN)}
+    human = "|d| with human less |d| with machine translations, M5 (the paper draws Korean)"
+    figures = {
+        ("Figure", "1"): ("sensitivity of ten methods × 1000 (the paper draws Korean)", "sensitivity", {}),
+        ("Figure", "2"): (human, "sides", {"source": ["human", "gt"], "method": "M5"}),
+        ("Figure", "3"): ("the six tests, M5", "cells", {"method": "M5"}),
+        ("Figures", "4 and 18"): ("three kinds of model in six Indian languages, M5", "models", kinds),
+        ("Figure", "5"): ("the new dimensions, M5", "cells", {"family": dimensions, "method": "M5"}),
+    }
+    number = 6
+    for group, methods in (("DistilmBERT", ("M1", "M8", "M10")), ("XLM-R", ("M1", "M5", "M8"))):
+        for family, what in (("original", "the six tests"), (dimensions, "the new dimensions")):
+            for method in methods:
+                model = "fastText" if method == "M10" else group
+                wanted = {"family": family, "method": method, "group": model}
+                figures["Figure", str(number)] = (f"{what}, {model}, {method}", "cells", wanted)
+                number += 1
+    return figures | {("Table", "4"): ("the tests for India, M5 (the table lists significant ones)", "cells", india)}
 
 
-def show_ours_beside(ledger: Ledger) -> None:
-    """Verdicts on our run beside those on the published results, for the claims it can speak to."""
-    table = _spoken(ledger)
-    if table.empty:
-        page.say("No page of this book has been run yet whose tables speak to a claim.")
+INDIAN = ("bn", "hi", "mr", "pa", "te", "ur")
+BODY = 5
+"""Figures of the paper's body; the others are in its appendix, an enlargement among them."""
+
+
+def show_figures(settings: Settings, which: str = "all") -> None:
+    """The figures of WEATHub from its published results, ours after each where our run has such cells.
+
+    Parameters
+    ----------
+    which : "all" | "main" | "none"
+        Every figure, those of the paper's body (:data:`BODY`) and its table of India, or none.
+    """
+    if which not in ("all", "main", "none"):
+        raise unknown("choice of figures", which, ("all", "main", "none"))
+    theirs, ours = t.theirs(settings, ["results", "sensitivity"]), t.ours(settings)
+    if "results" not in theirs:
+        page.say(NEEDED)
         return
-    same = (table.verdict == table.verdict_ours).sum()
-    page.say(
-        "Of the {n} claims that our run can speak to, {same} get the verdict that the published results get. "
-        "Another model "
-        "with another verdict does not refute a claim: it says how far the claim carries.",
-        n=len(table),
-        same=int(same),
-    )
-    sides = {"published results": table.verdict, "our run": table.verdict_ours}
-    both = [table.assign(switch=side, verdict=held, changed=held != table.verdict) for side, held in sides.items()]
-    page.show(
-        charts.verdict_switches(
-            pd.concat(both, ignore_index=True),
-            title="The same claims on the published results and on our run",
-            subtitle="strong marks differ from the published results",
-            description="A grid of verdicts: claims down, the published results and our run across; marks of our run "
-            "that differ are strong.",
+    if "results" in ours:
+        ours["results"] = t.standing_in(ours["results"], settings, compares=True)
+    body = []
+    for (kind, number), (what, shape, wanted) in _figures().items():
+        if which == "none" or (which == "main" and kind == "Figure" and int(number) > BODY):
+            continue
+        sides = [("as published", _drawn(shape, theirs, wanted, settings))]
+        if mine := _drawn(shape, ours, wanted, settings):
+            sides.append(("our run", mine))
+        tables = "".join(f"<div><p><small>{side}</small></p>{table}</div>" for side, table in sides)
+        opened = " open" if number == "3" else ""
+        body.append(f"<details{opened}><summary>{kind} {number}: {text(what)}</summary>{tables}</details>")
+    if body:
+        display(HTML(f"{STYLE}{''.join(body)}"))
+
+
+def _drawn(shape: str, tables: dict[str, pd.DataFrame], wanted: dict, settings: Settings) -> str:
+    """A figure as HTML; "" where there is nothing to draw."""
+    if shape == "sensitivity":
+        rho = tables.get("sensitivity", pd.DataFrame())
+        return heat_html(rho.assign(milli=1000 * rho.rho), "method", "milli", number=".0f") if len(rho) else ""
+    if "results" not in tables:
+        return ""
+    cells = tables["results"]
+    cells = cells.assign(significant=cells.significant & ~cells["flags"].fillna("").str.contains("degenerate"))
+    wanted = {"group": settings.multilingual, "family": "original"} | wanted
+    if wanted["family"] == "original":
+        wanted = {"source": settings.source} | wanted
+    cells = t.choose(cells, **wanted)
+    if shape == "sides":
+        both = cells.source.nunique() > 1
+        return (
+            heat_html(t.sides(cells, by="source", left="human", right="gt"), "test", "abs_difference") if both else ""
         )
+    if shape == "models":
+        return heat_html(cells, "test", rows=["language", "group"]) if cells.group.nunique() > 1 else ""
+    return heat_html(cells, "test") if len(cells) else ""
+
+
+def show_switches(switched: pd.DataFrame) -> None:
+    """Every verdict under every choice (:func:`localbias.ledger.switched`): a grid of marks, strong where changed."""
+    if switched.empty:
+        return
+    marks = [f"<b>{MARKS[r.verdict]}</b>" if r.changed else f"<i>{MARKS[r.verdict]}</i>" for r in switched.itertuples()]
+    wide = switched.assign(mark=marks).pivot(index="id", columns="switch", values="mark")
+    columns = list(dict.fromkeys(switched.switch))
+    wide = wide.loc[sorted(wide.index, key=t.natural), columns]
+    claims = switched.drop_duplicates("id").set_index("id")["claim"]
+    head = "".join(f'<th scope="col">{text(c)}</th>' for c in columns)
+    body = "".join(
+        f'<tr><th scope="row" title="{html.escape(claims[key])}">{text(key)}</th>'
+        + "".join(f"<td>{mark}</td>" for mark in line)
+        + "</tr>"
+        for key, line in zip(wide.index, wide.to_numpy(), strict=True)
     )
-    page.table(
-        table,
-        "ledger-ours",
-        caption="Ours beside theirs",
-        columns={
-            "claim": "claim",
-            "verdict": "theirs",
-            "verdict_ours": "ours",
-            "figure": "their figure",
-            "figure_ours": "our figure",
-            "speaks": "it speaks of",
-        },
+    key = " · ".join(f"{mark} {verdict}" for verdict, mark in MARKS.items())
+    display(
+        HTML(
+            f'{STYLE}<div class="lb-table-box lb-heat" tabindex="0"><table><tr><th></th>{head}</tr>{body}</table></div>'
+            f"<p>{key}; strong: another verdict than in the first column.</p>"
+        )
     )

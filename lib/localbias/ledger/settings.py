@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from localbias.errors import BadValues
 from localbias.registry import ranges
 
 RULES = {
@@ -17,47 +16,33 @@ RULES = {
 
 @dataclass(frozen=True)
 class Settings:
-    """Thresholds and readings used by all verdict functions.
+    """Thresholds used by all judges, and what a claim is read with where the paper names nothing.
 
     Attributes
     ----------
     rule : "paper" | "two-sided" | "q"
         When a cell counts as significant (:data:`RULES`).
     alpha : float
-        Level of that rule and of the tests between languages.
+        Level of that rule and of the tests over languages.
     every : float
         Share from which a claim about *every* cell holds.
-    most : float
-        Share above which a claim about *most* cells holds in part; it holds when the whole interval lies above.
-    same : float
-        Difference in d up to which two results count as the same.
     source, method, multilingual : str
-        Word lists (all | human | gt), embedding method and multilingual model that a claim is read
-        with where the paper names none.
+        Word lists (all | human | gt), embedding method and multilingual model.
     flagged : "include" | "exclude"
         Whether the cells marked by an integrity check count.
-    level, n_resamples, seed
-        Interval level, resamples and seed of the bootstrap over languages.
     """
 
     rule: str = "paper"
     alpha: float = 0.05
     every: float = 0.95
-    most: float = 0.5
-    same: float = 0.2
     source: str = "all"
     method: str = "M5"
     multilingual: str = "DistilmBERT"
     flagged: str = "include"
-    level: float = 0.95
-    n_resamples: int = 2000
-    seed: int = 0
 
     def __post_init__(self):
         for name in fields(self):
             ranges.check(name.name, getattr(self, name.name), ranges.LEDGER, "ledger.Settings")
-        if not 0 < self.most < 1 or not self.same >= 0:
-            raise BadValues("most must lie between 0 and 1, same be 0 or more", got=f"{self.most}, {self.same}")
 
     @property
     def rule_words(self) -> str:
@@ -70,15 +55,17 @@ class Settings:
 
     @property
     def false_rate(self) -> float:
-        """Share of cells that the rule calls significant when there is nothing to find."""
-        return {"paper": 2 * self.alpha, "two-sided": self.alpha, "q": 0.0}[self.rule]
+        """Share of cells that the rule calls significant, at most, when there is nothing to find."""
+        return 2 * self.alpha if self.rule == "paper" else self.alpha
 
     def filled(self, value):
-        """``"$method"`` and the like → the setting's value; anything else as it is.
+        """``"$method"`` and the like → the setting's value, inside lists and mappings too.
 
-        >>> Settings(method="M8").filled(["$method", "M1"])
-        ['M8', 'M1']
+        >>> Settings(method="M8").filled({"method": ["$method", "M1"]})
+        {'method': ['M8', 'M1']}
         """
+        if isinstance(value, dict):
+            return {k: self.filled(v) for k, v in value.items()}
         if isinstance(value, (list, tuple)):
             return [self.filled(v) for v in value]
         names = {f"${f.name}": f.name for f in fields(self)}
