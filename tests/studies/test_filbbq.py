@@ -8,7 +8,8 @@ import pytest
 
 import filbbq_made as made
 from localbias.book.charts import filbbq as draw
-from localbias.errors import BadTable, BadValues, SourceUnavailable
+from localbias.errors import BadTable, BadValues, SourceUnavailable, WrongHash
+from localbias.files import checked
 from localbias.measures.null import attainable_level
 from localbias.prompts.generation import generate_prompts
 from localbias.prompts.inventory import subset
@@ -200,11 +201,22 @@ def test_a_run_is_written_and_read_back(tmp_path, monkeypatch):
     assert reference.nearest("made") == "made" and reference.nearest("other") == "gemma-3-270m"
 
 
+def test_probabilities_that_are_not_those_of_the_run_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(reference, "reference_folder", lambda: tmp_path)
+    reference.write(noisy().assign(prompt_id=range(len(noisy()))), {"model": "made"}, tmp_path)
+    path = tmp_path / "filbbq-made.json"
+    with checked(path) as draft:
+        draft.write_text(path.read_text().replace('"sha256_probabilities": "', '"sha256_probabilities": "0'))
+    with pytest.raises(WrongHash, match="not those of the run"):
+        reference.read("made")
+
+
 def test_the_hash_is_of_the_probabilities():
     table = noisy()
     one = reference.probabilities_hash(table)
     assert one == reference.probabilities_hash(table.iloc[::-1])
-    assert one == reference.probabilities_hash(table.assign(p0=table["p0"] + 1e-7))
+    half = table.assign(**{p: table[p].astype("float16") for p in ("p0", "p1", "p2")})
+    assert one == reference.probabilities_hash(half)  # what is kept is what the hash is of
     assert one != reference.probabilities_hash(table.assign(p0=table["p0"] + 1e-3))
 
 

@@ -21,11 +21,10 @@ import json
 from importlib.metadata import version
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import torch
 
-from localbias.errors import BadTable, SourceUnavailable
+from localbias.errors import BadTable, SourceUnavailable, WrongHash
 from localbias.files import checked, project_root, read_checked, write_csv
 from localbias.models.answer_store import AnswerStore
 from localbias.models.answers import answer_probabilities, prompts_hash
@@ -45,10 +44,10 @@ def all_prompts(rules: str = "filbbq-2026", seed: int = 0, dataset: str = "auto"
 
 
 def probabilities_hash(probabilities: pd.DataFrame) -> str:
-    """sha256 of the option probabilities, each rounded to four decimals, in the order of the prompts."""
+    """sha256 of the option probabilities in half precision, as they are kept, in the order of the prompts."""
     table = probabilities.sort_values("prompt_id")
-    rounded = np.rint(table[P].to_numpy(float) * 10_000).astype("<i4")
-    return hashlib.sha256(table["prompt_id"].to_numpy("<i8").tobytes() + rounded.tobytes()).hexdigest()
+    content = table["prompt_id"].to_numpy("<i8").tobytes() + table[P].to_numpy("<f2").tobytes()
+    return hashlib.sha256(content).hexdigest()
 
 
 def _stem(folder: Path, model: str) -> Path:
@@ -86,8 +85,6 @@ def run(model: str = "gemma-3-270m", folder: str | Path | None = None, out: Path
         "prompts": len(prompts),
         "tokens": int(probabilities["n_tokens"].sum()),
         "sha256_prompts": prompts_hash(reorder(prompts), prompt_form()),
-        "sha256_probabilities": probabilities_hash(probabilities),
-        "sha256_probabilities_of": "prompt_id and p0, p1, p2 rounded to 4 decimals",
         "versions": {p: version(p) for p in ("torch", "transformers", "tokenizers")},
         "threads": torch.get_num_threads(),
     }
@@ -115,6 +112,10 @@ def write(probabilities: pd.DataFrame, about: dict, out: Path) -> Path:
     kept = probabilities[["prompt_id", *P]].sort_values("prompt_id").astype({p: "float16" for p in P})
     with checked(stem.with_name(stem.name + "-probabilities.parquet")) as draft:
         kept.to_parquet(draft, index=False, compression="zstd")
+    about = about | {
+        "sha256_probabilities": probabilities_hash(probabilities),
+        "sha256_probabilities_of": "prompt_id and p0, p1, p2 in half precision",
+    }
     path = stem.with_name(stem.name + ".json")
     with checked(path) as draft:
         draft.write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -161,6 +162,14 @@ def read(model: str = "gemma-3-270m") -> dict:
     whose = {key: about.get(key, "not stated") for key in ("model", "revision", "weights", "protocol")}
     held |= {name: held[name].assign(dataset="filbbq", **whose) for name in tables}
     kept = read_checked(stem.with_name(stem.name + "-probabilities.parquet"), pd.read_parquet)
+    if (got := probabilities_hash(kept)) != about["sha256_probabilities"]:
+        raise WrongHash(
+            "the kept probabilities are not those of the run",
+            expected=f"sha256 {about['sha256_probabilities']}",
+            got=got,
+            where=stem.name,
+            todo="restore data/reference, or run python -m localbias.studies.reference again",
+        )
     kept = kept.astype({p: float for p in P})
     kept[P] = kept[P].div(kept[P].sum(axis=1).clip(lower=1.0), axis=0)  # half precision may round a sum above 1
     held["probabilities"] = kept.assign(**whose)
