@@ -14,6 +14,7 @@ from localbias.errors import unknown
 from localbias.files import project_root, read_checked
 from localbias.ledger import tables as t
 from localbias.ledger.assembly import Ledger
+from localbias.ledger.claim import claims
 from localbias.ledger.settings import Settings
 from localbias.ledger.view import MARKS, STYLE, heat_html, text
 from localbias.studies.published import printed, published_results, published_sensitivity
@@ -32,9 +33,13 @@ def show_lead(ledger: Ledger, key: str) -> None:
     said = {name: row[name] for name in ("section", "claim", "verdict", "figure")}
     page.say("**{key}, {section}: {claim}.** {mark} **{verdict}**: {figure}", key=key, mark=MARKS[row.verdict], **said)
     evidence = ledger.evidence[key]
-    told = f"The evidence for claim {key} ({row.claim}): {row.figure}"
-    chart = charts.picture(evidence, title=row.claim, subtitle=row.verdict, description=told) if len(evidence) else None
-    if chart is not None:
+    if evidence.empty:
+        return
+    told = f"Picture of the evidence for claim {key}: {evidence.ok.mean():.0%} of {len(evidence)} rows are as claimed."
+    names = next((r["sides"] for r in claims()[key].rules() if "sides" in r), {"left": "left", "right": "right"})
+    right = names["right"] if isinstance(names["right"], str) else ", ".join(names["right"])
+    what = {"title": row.claim, "subtitle": row.verdict, "description": told, "axes": (right, names["left"])}
+    if (chart := charts.picture(evidence, **what)) is not None:
         page.show(chart)
 
 

@@ -113,13 +113,18 @@ MOST_MARKS = 100
 
 
 def picture(
-    evidence: pd.DataFrame, *, description: str, title: str = "", subtitle: str = ""
+    evidence: pd.DataFrame,
+    *,
+    description: str,
+    title: str = "",
+    subtitle: str = "",
+    axes: tuple[str, str] = ("right", "left"),
 ) -> alt.TopLevelMixin | None:
     """The picture of one verdict, drawn from its evidence; None where a table says it better.
 
     Of several readings the first is drawn, of several parts the one that fails most. Two sides become a scatter with
     its diagonal, a first place a count of who has it, printed values bars of what a guesser reaches, named cells dots
-    of d; with many cells the share of each part, test or language is drawn.
+    of d; with many cells the share of each part, test or language is drawn. ``axes`` names the two sides.
     """
     what = {"description": description, "title": title, "subtitle": subtitle}
     table = evidence.assign(claim=evidence["ok"].map({True: "as claimed", False: "not as claimed"}))
@@ -130,7 +135,7 @@ def picture(
     part = "part of the claim"
     if part in table and len(table) <= MOST_MARKS:
         table = table[table[part] == table.groupby(part)["ok"].mean().idxmin()]
-    palette = [t.TEAL, t.ORANGE]
+    palette = [t.TEAL, t.ORANGE] if len(table) and table.ok.iloc[0] else [t.ORANGE, t.TEAL]
     if {"value", "fixed_high"} <= set(table):
         table = table.assign(least=0.0, entry=table.context + ": " + table.entry)
         reach = "score; the bar is what a guesser reaches"
@@ -147,6 +152,7 @@ def picture(
     if {"left", "right"} <= set(table.select_dtypes("number")):
         tips = [c for c in ("language", "test", "method") if c in table]
         told = {"colour": "claim", "palette": palette, "tooltip": tips}
+        told |= {"x_title": f"d, {axes[0]}", "y_title": f"d, {axes[1]}"}
         return basic.scatter(table, "right", "left", diagonal=True, height=320, **told, **what)
     if "language" not in table or "d" not in table:
         return None
