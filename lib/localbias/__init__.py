@@ -28,6 +28,7 @@ _NAMES = {
     "prompts.reproduce": "compare_with_published published_draws",
     "prompts.templates": "read_templates read_vocabulary template_table",
     "studies.comparisons": "paired_differences run_models run_translations",
+    "studies.effects": "effects",
     "studies.lowest_scores": "by_chance lowest_possible",
     "studies.position": "order_balance position_table preferences scores_by_order",
     "studies.protocols": "protocol_cosines",

@@ -11,7 +11,7 @@ from test_weat import KnownEncoder
 import localbias.studies.weat as run
 from localbias.errors import BadTable, UnknownName
 from localbias.measures.weat import weat_test
-from localbias.studies import comparisons, summary
+from localbias.studies import comparisons, effects, summary
 from localbias.studies import side_by_side as compare
 from localbias.studies.weat import judged
 
@@ -58,10 +58,16 @@ def test_pairs_join_what_both_sides_have():
 
 
 def test_changes_count_and_name_the_largest():
-    got = summary.changes(compare.side_by_side(TWO, "variant", "gt", "human"))
-    assert (got["n"], got["same"], got["changed"], got["sign"], got["significance"]) == (3, 1, 2, 1, 1)
-    assert got["mean_absolute"] == pytest.approx(1.4 / 3)
-    assert (got["largest"], got["largest_from"], got["largest_to"]) == ("Thai, WEAT 1", 0.5, 1.4)
+    pairs = compare.labelled(compare.side_by_side(TWO, "variant", "gt", "human"))
+    assert (len(pairs), pairs["sign_differs"].sum(), pairs["significance_differs"].sum()) == (3, 1, 1)
+    assert compare.moved(pairs)["difference"].tolist() == pytest.approx([0.9, 0.5]), "one of three is the same"
+    assert compare.agreement(pairs["effect_size_one"], pairs["effect_size_other"])["mean_absolute"] == pytest.approx(
+        1.4 / 3
+    )
+    names = ["language_name", "test_label", "effect_size_one", "effect_size_other"]
+    assert compare.farthest(pairs)[names].tolist() == ["Thai", "WEAT 1", 0.5, 1.4]
+    with pytest.raises(BadTable, match="no pair"):
+        compare.farthest(pairs.iloc[:0])
 
 
 def test_rounding_is_no_change_and_gives_no_sign():
@@ -77,8 +83,7 @@ def test_rounding_is_no_change_and_gives_no_sign():
     )
     pairs = compare.side_by_side(table, "variant", "gt", "human")
     assert (pairs["difference"] != 0).sum() == 3, "float noise is there"
-    got = summary.changes(pairs)
-    assert (got["n"], got["changed"], got["same"], got["sign"]) == (3, 1, 2, 0)
+    assert (len(pairs), len(compare.moved(pairs)), pairs["sign_differs"].sum()) == (3, 1, 0)
     assert compare.agreement(pairs["effect_size_one"], pairs["effect_size_other"])["same_sign"] == 1
 
 
@@ -183,19 +188,31 @@ def test_agreement_is_scipys():
     assert np.isnan(compare.agreement(a[20:], b[20:])["same_sign"])
 
 
-def test_the_headline_counts_what_the_table_holds():
-    got = summary.headline(compare.labelled(compare.only(TWO, variant="gt")))
-    assert (got["n"], got["n_q"], got["n_paper"], got["n_negative"], got["languages"]) == (3, 1, 1, 0, 2)
-    assert got["by_test"] == "WEAT 1 is significant in 1 language, WEAT 2 in none"
-    assert (got["top"], got["top_d"], got["bottom"], got["bottom_d"]) == (
-        "Chinese, WEAT 1",
-        1.0,
-        "Chinese, WEAT 2",
-        -0.2,
-    )
-    assert got["median_width"] == pytest.approx(1.2) and got["paper_level"] == pytest.approx(0.1, abs=1e-3)
+def test_one_study_holds_what_its_pages_show(monkeypatch):
+    """Numbers of TWO, by hand; the second run has the other kind of lists, on which Chinese WEAT 2 moves by 0.5."""
+
+    def fake(codes, tests, model, methods, variant, dataset, clean, **_):
+        table = compare.only(TWO, variant="gt").assign(clean=clean, p_min=1.6e-4, family_size=3)
+        return table.assign(effect_size=table["effect_size"] + 0.5 * (clean & (table["test"] == "weat2")))
+
+    monkeypatch.setattr(effects, "run_weat", fake)
+    study = effects.effects(["zh", "th"], ["weat1", "weat2"])
+    ranked = study.ranked
+    assert (study.method, len(study.shown), len(ranked), ranked["significant_q"].sum()) == ("M5", 4, 3, 1)
+    assert ranked["effect_size"].tolist() == [1.0, 0.5, -0.2], "the highest first, and those that were computed"
+    assert summary.most_and_least(ranked) == "WEAT 1 is significant in 1 language, WEAT 2 in none"
+    assert (ranked["ci_high"] - ranked["ci_low"]).median() == pytest.approx(1.2)
+    assert summary.paper_level(ranked) == pytest.approx(0.1, abs=1e-3)
+    assert study.by_test["test_label"].tolist() == ["WEAT 1", "WEAT 2"]
+    assert study.by_test["tests"].tolist() == [2, 1]
+    assert compare.moved(study.cleaned)[["language", "test", "difference"]].to_numpy().tolist() == [
+        ["zh", "weat2", 0.5]
+    ]
+    again = effects.effects(["zh", "th"], ["weat1", "weat2"], clean=True)
+    assert compare.moved(again.cleaned)["difference"].tolist() == [0.5], "as published is one, clean the other"
+    monkeypatch.setattr(effects, "run_weat", lambda *_, **__: TWO.iloc[[3]])
     with pytest.raises(BadTable, match="no effect"):
-        summary.headline(compare.labelled(TWO.iloc[[3]]))
+        effects.effects(["th"], ["weat2"])
 
 
 def test_only_offers_the_nearest_value():

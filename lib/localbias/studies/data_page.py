@@ -15,13 +15,12 @@ from localbias.audit.word_rules import is_gap
 from localbias.errors import unknown
 from localbias.files import cache_dir, checked, kept
 from localbias.registry import LANGUAGES, TESTS, label_of, ranges
+from localbias.studies.side_by_side import CHANGE
 from localbias.words import rebuild
 from localbias.words.lexicon import dataset_label, folded, languages_in, resolve_dataset, word_table
 from localbias.words.mistranslations import CONFIDENCE
 from localbias.words.tidy import KEY, REQUIRED
 
-CHANGE = 1e-9
-"""Less difference between two effect sizes than this is rounding: see :func:`changed`."""
 PUBLISHED_LISTS = ("all", "new", "india", "starter", "user")
 """Variants that are a test's main list; gt and human are translations beside it."""
 

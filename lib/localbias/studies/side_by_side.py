@@ -12,11 +12,12 @@ from localbias import sources
 from localbias.errors import BadTable, unknown
 from localbias.registry import LANGUAGES, METHODS, MODELS, TESTS, label_of
 from localbias.studies import published
-from localbias.studies.data_page import CHANGE
 
 KEYS = ("dataset", "language", "variant", "test", "model", "method", "protocol", "clean")
 SIDES = ("effect_size", "ci_low", "ci_high", "p_two_sided", "q_value", "significant_q", "flags")
 """Columns that :func:`side_by_side` spreads."""
+CHANGE = 1e-9
+"""Less difference between two effect sizes than this is rounding: see :func:`moved`."""
 
 
 def labelled(results: pd.DataFrame) -> pd.DataFrame:
@@ -138,6 +139,29 @@ def long_form(pairs: pd.DataFrame, names: Sequence[str] | None = None) -> pd.Dat
 def together(*tables: pd.DataFrame) -> pd.DataFrame:
     """Result tables one below another."""
     return pd.concat(tables, ignore_index=True)
+
+
+def moved(pairs: pd.DataFrame, by: str = "difference") -> pd.DataFrame:
+    """The pairs whose effect sizes differ by more than rounding (``CHANGE``), most first; a missing one does not.
+
+    >>> moved(pd.DataFrame({"difference": [0.1 + 0.2 - 0.3, 0.01, float("nan"), -0.5]}))["difference"].tolist()
+    [-0.5, 0.01]
+    """
+    size = pairs[by].abs().sort_values(ascending=False, kind="stable")
+    return pairs.loc[size.index[size > CHANGE]]
+
+
+def farthest(pairs: pd.DataFrame) -> pd.Series:
+    """The pair whose effect sizes differ most.
+
+    Raises
+    ------
+    BadTable
+        When there is no pair.
+    """
+    if pairs.empty:
+        raise BadTable("no pair has an effect size on both sides", expected="pairs", got="none")
+    return pairs.loc[pairs["difference"].abs().idxmax()]
 
 
 def largest(pairs: pd.DataFrame, n: int, names: Sequence[str] | None = None) -> pd.DataFrame:

@@ -8,11 +8,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pandas as pd
 
-from localbias.errors import BadTable
 from localbias.measures.adjust import paper_rule_level
 from localbias.registry import TESTS
-from localbias.studies.data_page import changed
-from localbias.studies.side_by_side import labelled
 
 SHOWN = {
     "language_name": "language",
@@ -164,42 +161,10 @@ def overview(results: pd.DataFrame, by: Sequence[str] = ("test",)) -> pd.DataFra
     )
 
 
-def headline(results: pd.DataFrame) -> dict[str, object]:
-    """What a page says first about one figure's results (:func:`labelled`).
-
-    Returns
-    -------
-    dict
-        ``n`` effects, ``n_q``, ``n_paper``, ``n_negative`` (significant and below 0), ``paper_level`` (true level of
-        the papers' rule, mean over the rows), ``expected`` (false findings of that rule if there were
-        nothing), ``languages``, ``by_test`` (:func:`most_and_least`), ``top``, ``top_d``, ``bottom``, ``bottom_d``
-        (highest and lowest d, named), ``median_width`` of the intervals.
-    """
-    made = results.dropna(subset="effect_size")
-    if made.empty:
-        raise BadTable(
-            "no effect was computed",
-            expected="rows with an effect size",
-            got=f"{len(results)} rows",
-            where="; ".join(results["flags"].unique()[:3]),
-        )
-    top, bottom = made.loc[made["effect_size"].idxmax()], made.loc[made["effect_size"].idxmin()]
-    level = np.mean([paper_rule_level(x, y) for x, y in zip(made["n_x"], made["n_y"], strict=True)])
-    return {
-        "n": len(made),
-        "n_q": int(made["significant_q"].sum()),
-        "n_paper": int(made["significant_paper"].sum()),
-        "n_negative": int((made["significant_q"] & (made["effect_size"] < 0)).sum()),
-        "paper_level": float(level),
-        "expected": float(level) * len(made),
-        "languages": made["language"].nunique(),
-        "by_test": most_and_least(made),
-        "top": f"{top['language_name']}, {top['test_label']}",
-        "top_d": float(top["effect_size"]),
-        "bottom": f"{bottom['language_name']}, {bottom['test_label']}",
-        "bottom_d": float(bottom["effect_size"]),
-        "median_width": float((made["ci_high"] - made["ci_low"]).median()),
-    }
+def paper_level(results: pd.DataFrame) -> float:
+    """True level of the paper's rule with sets of these sizes, mean over the rows."""
+    sizes = zip(results["n_x"], results["n_y"], strict=True)
+    return float(np.mean([paper_rule_level(x, y) for x, y in sizes]))
 
 
 def most_and_least(results: pd.DataFrame) -> str:
@@ -245,35 +210,6 @@ def size_limits(results: pd.DataFrame) -> str:
         parts += [f"{holm} could not on their own pass Holm among {row['family_size']} tests"] * bool(holm)
         return f"X and Y of {sizes}. Of {len(made)} rows {' and '.join(parts)}, whatever the model (see the flags)."
     return f"X and Y of {sizes}: every test can pass Holm among {row['family_size']}."
-
-
-def changes(pairs: pd.DataFrame) -> dict[str, object]:
-    """What differs in a :func:`side_by_side` table: counts, and the pair that differs most, named.
-
-    Returns
-    -------
-    dict
-        ``n`` pairs, ``changed`` (by more than rounding), ``same``, ``sign`` and ``significance`` (how many differ),
-        ``mean_absolute``; of the pair that differs most ``largest`` (its name), ``largest_from``, ``largest_to``,
-        ``largest_other`` (its other side).
-    """
-    if pairs.empty:
-        raise BadTable("no pair has an effect size on both sides", expected="pairs", got="none")
-    named = labelled(pairs)
-    named["test_label"] = named.get("test_label", f"{pairs['one'].iloc[0]} and {pairs['other'].iloc[0]}")
-    row = named.loc[named["difference"].abs().idxmax()]
-    return {
-        "n": len(pairs),
-        "same": int((~changed(pairs["difference"])).sum()),
-        "changed": int(changed(pairs["difference"]).sum()),
-        "sign": int(pairs["sign_differs"].sum()),
-        "significance": int(pairs["significance_differs"].sum()),
-        "mean_absolute": float(pairs["difference"].abs().mean()),
-        "largest": f"{row['language_name']}, {row['test_label']}",
-        "largest_other": row.get("other_title", row["other"]),
-        "largest_from": float(row["effect_size_one"]),
-        "largest_to": float(row["effect_size_other"]),
-    }
 
 
 FLAG_KINDS = {
