@@ -22,6 +22,7 @@ import pandas as pd
 from scipy.stats import norm
 
 from localbias.files import checked, project_root, write_csv
+from localbias.ledger import filbbq
 from localbias.ledger.assembly import evaluate
 from localbias.ledger.judges import COUNT, HOLDS
 from localbias.ledger.sections import CHARACTERISTICS
@@ -132,6 +133,34 @@ def pairs(rng, world):
     return {"printed": pd.DataFrame({"matches": rng.random(34) >= wrong})}, {"table": "printed", "judge": "printed"}
 
 
+def profile_lists(rng, world):
+    """A model's list of stereotypes is of one theme (as F22); void: what guessers list."""
+    table = filbbq.entries()
+    theme = table["emotion_wide"] | table["domesticity_wide"]
+    if world == "void":
+        guessed = filbbq.guessed("dice")
+        chosen = guessed[rng.integers(len(guessed))]
+    else:
+        weight = np.where(theme == (world == "true"), 20.0, 1.0)
+        chosen = rng.choice(len(table), 10, replace=False, p=weight / weight.sum())
+    table = table.assign(sea_lion=table.index.isin(chosen))
+    return {"filbbq_entries": table}, {
+        "table": "filbbq_entries",
+        "judge": "listed",
+        "args": {"lists": ["sea_lion"], "of": "emotion_wide or domesticity_wide"},
+    }
+
+
+def shared_lists(rng, world):
+    """Three models' lists share entries (as F23); true: most, false: hardly any, void: what those of guessers share."""
+    if world == "void":
+        shared = rng.choice(31, p=filbbq.shared_by_chance("dice"))
+    else:
+        shared = rng.binomial(30, {"true": 0.6, "false": 0.05}[world])
+    table = pd.DataFrame({"shared": [shared]})
+    return {"filbbq_overlaps": table}, {"table": "filbbq_overlaps", "judge": "overlap"}
+
+
 CASES: dict[str, Callable] = {
     "cells: named languages": named,
     "cells: a list": listed,
@@ -143,6 +172,8 @@ CASES: dict[str, Callable] = {
     "varied": uniform,
     "count": numbers,
     "printed": pairs,
+    "listed": profile_lists,
+    "overlap": shared_lists,
 }
 """What is judged, by the name that the page shows."""
 

@@ -24,7 +24,7 @@ def made(monkeypatch):
     """Forty stereotypes, the first ten of a theme; guessers list ten of them at random, in two contexts of five."""
     rng = np.random.default_rng(1)
     lists = np.array([rng.permutation(40)[:10] for _ in range(2000)])
-    monkeypatch.setattr(filbbq, "_guessed", lambda guesser: lists)
+    monkeypatch.setattr(filbbq, "guessed", lambda guesser: lists)
     table = pd.DataFrame({"theme": np.arange(40) < 10, "inside": np.arange(40) < 20})
 
     def listing(*which):

@@ -228,7 +228,7 @@ def _spread(score: float, n: int) -> float:
 
 
 @lru_cache(maxsize=2)
-def _guessed(guesser: str) -> np.ndarray:
+def guessed(guesser: str) -> np.ndarray:
     """What guessers list, as rows of :func:`entries`: (draws, 10) ints."""
     row_of = {t: row for row, held in enumerate(entries()["templates"]) for t in held.split()}
     lists = profiles.guesser_lists(profiles.sizes(_prompts()), guesser)
@@ -261,7 +261,7 @@ def listed(
     share = hits / k if k else np.nan
     chance, p = [], 0.0
     for guesser in profiles.GUESSERS:
-        rows = _guessed(guesser)
+        rows = guessed(guesser)
         rows = rows[: len(rows) // len(lists) * len(lists)].reshape(-1, len(lists) * rows.shape[1])
         held = np.zeros((len(rows), len(table)), bool)
         np.put_along_axis(held, rows, True, axis=1)
@@ -283,19 +283,23 @@ def listed(
     )
 
 
+@lru_cache(maxsize=3)
+def shared_by_chance(null: str) -> np.ndarray:
+    """Probabilities that three lists share 0, 1, 2, … entries, pair by pair and over both contexts."""
+    if null == "random":
+        return profiles.overlap_law(len(entries()))
+    lists = profiles.guesser_lists(profiles.sizes(_prompts()), null)
+    drawn = profiles.guesser_overlaps(lists, profiles.stereotypes(_prompts()))
+    return np.bincount(drawn, minlength=31) / len(drawn)
+
+
 def overlap(table: pd.DataFrame, settings: Settings, *, null: str = "dice") -> Finding:
     """Do lists share more than chance gives? ``table`` has what each two share.
 
     ``null``: "random" (drawn from all stereotypes alike) or a guesser, whose lists favour templates of few prompts.
     """
-    shared = int(table["shared"].sum())
-    if null == "random":
-        law = profiles.overlap_law(len(entries()))
-        p, mean = float(law[shared:].sum()), float(law @ np.arange(len(law)))
-    else:
-        labels = profiles.stereotypes(_prompts())
-        drawn = profiles.guesser_overlaps(profiles.guesser_lists(profiles.sizes(_prompts()), null), labels)
-        p, mean = float((drawn >= shared).mean()), float(drawn.mean())
+    shared, law = int(table["shared"].sum()), shared_by_chance(null)
+    p, mean = float(law[shared:].sum()), float(law @ np.arange(len(law)))
     verdict = HOLDS if p < settings.alpha else PART if shared > mean else NOT
     figure = f"{shared} entries shared, pair by pair, of {5 * len(table)} possible"
     support = BEYOND if verdict == HOLDS else ""
