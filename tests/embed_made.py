@@ -215,3 +215,54 @@ def _save(folder: Path, model, tokenizer: PreTrainedTokenizerFast) -> Path:
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
+
+
+def sentencepiece_model(texts: list[str], pieces: int = 64) -> bytes:
+    """A SentencePiece model trained on these texts, with ALBERT's special tokens: what `spiece.model` holds."""
+    import io
+
+    import sentencepiece
+
+    out = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(texts),
+        model_writer=out,
+        vocab_size=pieces,
+        hard_vocab_limit=False,
+        model_type="unigram",
+        character_coverage=1.0,
+        pad_id=0,
+        unk_id=1,
+        bos_id=-1,
+        eos_id=-1,
+        control_symbols=["[CLS]", "[SEP]"],
+        user_defined_symbols=["[MASK]"],
+        minloglevel=2,
+    )
+    return out.getvalue()
+
+
+def albert(folder: Path, texts: list[str], pieces: int = 64) -> Path:
+    """IndicBERT's form: ALBERT, 2 layers, and of its tokenizer only `spiece.model`."""
+    import json
+
+    from sentencepiece import SentencePieceProcessor
+    from transformers import AlbertConfig, AlbertModel
+
+    model = sentencepiece_model(texts, pieces)
+    torch.manual_seed(5)
+    config = AlbertConfig(
+        vocab_size=SentencePieceProcessor(model_proto=model).get_piece_size(),
+        embedding_size=8,
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=64,
+        initializer_range=0.5,
+    )
+    AlbertModel(config).save_pretrained(folder)
+    (folder / "spiece.model").write_bytes(model)
+    settings = {"tokenizer_class": "AlbertTokenizer", "do_lower_case": False, "keep_accents": True}
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+    return folder

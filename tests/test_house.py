@@ -7,10 +7,13 @@ import re
 import subprocess
 import tomllib
 from importlib import import_module
+from importlib.metadata import requires
 from pathlib import Path
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from localbias.book import parameters
 
@@ -43,6 +46,18 @@ def test_constraints_hold_every_pin():
     for pin in PINS:
         name, version = pin.split("==")
         assert held[name] == version, pin
+
+
+@pytest.mark.parametrize("python", ["3.11", "3.12", "3.13"])
+def test_constraints_hold_what_a_pin_asks_for_on_every_python(python):
+    """As each package's own metadata says: papermill asks for aiohttp on 3.12 alone. Setuptools is there already."""
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    held = {canonicalize_name(line.split("==")[0]) for line in lines if "==" in line}
+    where = {"python_version": python, "python_full_version": f"{python}.0", "extra": ""}
+    for name in [canonicalize_name(pin.split("==")[0]) for pin in PROJECT["dependencies"]]:
+        asked = [Requirement(text) for text in requires(name) or []]
+        asked = [r for r in asked if r.marker is None or r.marker.evaluate(where)]
+        assert not {r.name for r in asked if canonicalize_name(r.name) not in held} - {"setuptools"}, name
 
 
 def test_the_templates_are_there():

@@ -19,7 +19,7 @@ from localbias.errors import LocalBiasError, ModelUnavailable, UnknownName
 from localbias.models import hub
 from localbias.models.conversion import converted
 from localbias.models.encoder import Encoder
-from localbias.models.loading import load_causal, resolve
+from localbias.models.loading import load_causal, load_tokenizer, resolve
 
 
 def closed_port():
@@ -175,6 +175,24 @@ def test_static_vectors_predict_nothing():
 def test_a_masked_models_body_gives_vectors(tmp_path):
     encoder = Encoder(str(embed_made.bert(tmp_path, head=True)), cache=False)
     assert encoder.encode(["bee"]).keys() == dict.fromkeys([f"M{i}" for i in range(1, 10)]).keys()
+
+
+def test_a_tokenizer_of_a_sentencepiece_file_alone(tmp_path):
+    """IndicBERT's form, read through protobuf. The pieces are those of the sentencepiece library itself."""
+    from sentencepiece import SentencePieceProcessor
+
+    words = ["फूल", "कीड़ा", "flower", "flowers", "bee", "bees"]
+    folder = embed_made.albert(tmp_path, words * 5, 40)
+    theirs = SentencePieceProcessor(model_file=str(folder / "spiece.model"))
+    tokenizer = load_tokenizer(resolve(str(folder)))
+    assert tokenizer.is_fast
+    for word in words:
+        cls, *ids, sep = tokenizer(word)["input_ids"]
+        assert (cls, sep) == (tokenizer.cls_token_id, tokenizer.sep_token_id)
+        assert tokenizer.convert_ids_to_tokens(ids) == theirs.encode(word, out_type=str), word
+        assert ids == theirs.encode(word)
+    vectors = Encoder(str(folder), cache=False).encode(words, ["M5"])["M5"]
+    assert vectors.shape == (6, 16) and np.isfinite(vectors).all() and len(np.unique(vectors, axis=0)) == 6
 
 
 # ------------------------------------------------------------------------------- conversions
