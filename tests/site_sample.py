@@ -68,7 +68,8 @@ def _calls():
     page.table(numbers(), "sample-cells", caption="Every number", head=7)
     words = pd.DataFrame({"word": ["گلاب", "ফুল", "ดอกไม้"], "language": ["ur", "bn", "th"]})
     page.table(words, "sample-words", words={"word": "language"})
-    page.words(SimpleNamespace(x=["گلاب"], y=["مکھی"], a=["خوشی"], b=["غم"], test="weat1", language="ur", variant="gt"))
+    sets = {"x": ["گلاب"], "y": ["مکھی"], "a": ["خوشی"], "b": ["غم"]}
+    page.words(SimpleNamespace(**sets, test="weat1", language="ur", variant="gt", provenance={}))
 
 
 def outputs(monkeypatch, calls=_calls) -> list:
