@@ -22,11 +22,11 @@ from localbias.models.answers import load_answerer
 from localbias.prompts import generation, orders
 from localbias.prompts.generation import generate_prompts
 from localbias.registry import ranges
-from localbias.studies import data_page
 from localbias.studies.seeds import seed_scores
 from localbias.studies.selection import bias_profile
 from localbias.studies.sensitivity import run_sensitivity
 from localbias.studies.weat import languages_of, run_weat
+from localbias.words.lexicon import known_languages
 from localbias.words.mistranslations import CONFIDENCE
 
 NOTEBOOKS = {p.stem[:2]: p for p in sorted((Path(__file__).resolve().parent.parent / "notebooks").glob("0*.ipynb"))}
@@ -141,7 +141,7 @@ def test_a_profile_is_held_to_the_same_ranges(tmp_path, monkeypatch):
         lambda: run_weat(["zh"], ["weat1"], interval="bootstrap"),
         lambda: languages_of([], ["weat1"]),
         lambda: run_sensitivity(["zh", "zh"]),
-        lambda: data_page.codes("[zh]", "starter"),
+        lambda: known_languages("[zh]", "starter"),
         lambda: generate_prompts(seed=-1, dataset="starter"),
         lambda: generate_prompts(rules="mended", dataset="starter"),
         lambda: seed_scores(None, seeds=0),

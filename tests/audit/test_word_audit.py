@@ -12,7 +12,7 @@ from localbias.audit import results as results_audit
 from localbias.audit import words as quality
 from localbias.errors import BadTable, SourceUnavailable, UnknownName
 from localbias.registry import LANGUAGES
-from localbias.words.lexicon import WordSets, word_table
+from localbias.words.lexicon import WordSets, load_words, word_table
 from localbias.words.mistranslations import COLUMNS, located, mistranslations
 from localbias.words.tidy import COLUMNS as TIDY
 
@@ -312,3 +312,77 @@ def test_the_largest_d_of_the_published_lists_is_that_of_their_most_unequal_sets
     bounds = ((sizes["X"] + sizes["Y"]) * (sizes["X"] + sizes["Y"] - 1) / (sizes["X"] * sizes["Y"])) ** 0.5
     assert bounds.max() == pytest.approx(results_audit.LARGEST_D) == pytest.approx((23 * 22 / 120) ** 0.5)
     assert (bounds > 2).sum() == 13
+
+
+@pytest.fixture
+def lists(tmp_path):
+    """Two languages, one test, and in Spanish two targets that are doubted."""
+    sets = {
+        "X": ["rosa", "lirio", "clavel"],
+        "Y": ["mosca", "abeja"],
+        "A": ["paz", "amor"],
+        "B": ["odio", "odio", "mal"],
+    }
+    rows = [(code, "weat1", role, word) for code in ("es", "sw") for role, words in sets.items() for word in words]
+    path = tmp_path / "two.csv"
+    pd.DataFrame(rows, columns=["language", "test", "role", "word"]).to_csv(path, index=False)
+    return str(path)
+
+
+def doubted(*rows):
+    columns = ["language", "test", "category", "word", "confidence"]
+    return pd.DataFrame(rows, columns=columns).assign(role="X", english="?", meaning="?", note="", variant="human")
+
+
+def test_leaving_doubted_words_out(lists, tmp_path, monkeypatch):
+    monkeypatch.setenv("LOCALBIAS_CACHE", str(tmp_path / "cache"))
+    table = doubted(
+        ("es", "weat1", "flowers", "Lirio", "certain"),
+        ("es", "weat1", "flowers", "clavel", "likely"),
+        ("es", "weat1", "insects", "mosca", "certain"),
+        ("sw", "weat1", "pleasant", "rosa", "certain"),
+    )
+    path = quality.without_doubted(table, lists, ["es", "sw"])
+    spanish = load_words("weat1", "es", dataset=path)
+    assert spanish.x == ["rosa", "clavel"], "only certain doubts, by the set they concern"
+    assert spanish.y == ["mosca", "abeja"], "a set keeps at least two words"
+    assert load_words("weat1", "sw", dataset=path).sets == load_words("weat1", "sw", dataset=lists).sets
+    assert spanish.dataset == "two-without-certain-doubts"
+    assert quality.without_doubted(table, lists, ["es", "sw"]) == path, "the same words, the same file"
+    assert load_words("weat1", "es", dataset=quality.without_doubted(table, lists, ["es"], "likely")).x == [
+        "rosa",
+        "lirio",
+        "clavel",
+    ], "one word would be left"
+    with pytest.raises(UnknownName, match="certain, likely, possible"):
+        quality.without_doubted(table, lists, ["es"], "sure")
+
+
+def test_audit_in_words(lists):
+    findings = quality.audit(lists, kinds=["duplicate", "unequal sets"])
+    facts = quality.audit_facts(findings)
+    assert (facts["n"], facts["n_different"], facts["n_error"], facts["n_note"], facts["n_lists"]) == (6, 6, 2, 4, 2)
+    assert "kind is “unequal sets” (4)" in facts["commonest"]
+    twice = pd.concat([findings, *[findings[findings["kind"] == "duplicate"].assign(variant=v) for v in "ab"]])
+    assert quality.audit_facts(twice)["commonest"] == (
+        "The commonest kind is “duplicate” (6); counting different findings only, “unequal sets” (4)."
+    )
+    grid = quality.kinds_by_language(findings, ["es", "sw", "fr"])
+    assert grid.groupby("kind")["n"].sum().to_dict() == {"duplicate": 2, "unequal sets": 4}
+    assert len(grid) == 2 * 3
+    assert quality.examples(findings)[["kind", "word"]].drop_duplicates().to_numpy().tolist() == [["duplicate", "odio"]]
+    nothing = findings.iloc[:0]
+    assert quality.kinds_by_language(nothing, ["es"])["n"].tolist() == [0] * len(quality.rules())
+    assert quality.audit_facts(nothing)["n"] == 0
+
+
+@pytest.mark.mirror
+def test_doubted_words_leave_the_published_lists(tmp_path, monkeypatch):
+    monkeypatch.setenv("LOCALBIAS_CACHE", str(tmp_path))
+    table = doubted(("th", "weat1", "flowers", "กะเทย", "certain"))
+    path = quality.without_doubted(table, "weathub", ["th"])
+    before, after = load_words("weat1", "th", "all", "weathub"), load_words("weat1", "th", "all", path)
+    assert [word for word in before.x if word != "กะเทย"] == after.x and len(after.x) < len(before.x)
+    assert set(word_table(path)["variant"]) == {"all", "new"}
+    with_gaps = quality.without_doubted(table, "weathub", ["el"])
+    assert "nan" not in set(word_table(with_gaps)["word"])

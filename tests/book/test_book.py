@@ -24,7 +24,7 @@ def texts(page):
 
 
 def check_whole(book, dataset):
-    assert [p.stem[:2] for p in book.pages] == ["01", "02", "03", "04", "05", "06", "07", "08", "10"]
+    assert [p.stem[:2] for p in book.pages] == ["01", "02", "03", "04", "05", "06", "07", "08", "10", "11"]
     assert (book.html / "index.html").exists()
     for page in book.pages:
         assert (book.html / "book/_executed" / f"{page.stem}.html").exists()

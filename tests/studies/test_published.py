@@ -7,6 +7,7 @@ from localbias.audit import results as integrity
 from localbias.errors import BadTable
 from localbias.registry import METHODS
 from localbias.studies import published
+from localbias.studies.published import beside_printed, printed
 
 
 def write(folder, text):
@@ -191,3 +192,14 @@ def test_the_real_variances():
     assert len(table) == 23 * 60 * 4 and table.variance.isna().sum() > 0
     gaps = integrity.missing(published.published_results(), table)
     assert gaps.loc[gaps.missing == "languages", "which"].tolist() == ["ku"]
+
+
+def test_counts_beside_the_printed_ones():
+    counts = pd.DataFrame(
+        [(c, o, 1, 1) for c in ("gender_identity", "sexual_orientation", "all") for o in ("translated", "new", "all")],
+        columns=["category", "origin", "template_rows", "prompts"],
+    )
+    counts.loc[8, ["template_rows", "prompts"]] = 123, 10_576
+    table = beside_printed(counts, printed("FilBBQ")).set_index(["dimension", "entry"])
+    assert table["equal"].sum() == 2 and table.at[("all", "prompts"), "equal"]
+    assert table.at[("all", "translated or modified templates"), "printed"] == 53 + 18

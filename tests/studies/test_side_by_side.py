@@ -308,3 +308,22 @@ def test_translations_have_three_arms_and_the_starter_alone_one(monkeypatch):
     assert three["arm"].tolist() == list(comparisons.TRANSLATIONS.values())
     one = comparisons.run_translations(["hi"], ["weat6"], "known", dataset="starter", **keywords)
     assert one["arm"].tolist() == ["written by a language model"]
+
+
+def test_what_cleaning_moves_by_more_than_rounding():
+    effect = pd.DataFrame(
+        {
+            "language": ["zh", "es", "es"],
+            "test": ["weat1", "weat2", "weat1"],
+            "d_before": [1.0, -0.2, 0.5],
+            "d_after": [0.9, 0.3, float("nan")],
+            "change": [-0.1, 0.5, float("nan")],
+            "flipped": [False, True, False],
+            "undefined": [False, False, True],
+        }
+    )
+    moved = compare.moved(compare.named(effect), "change")
+    names = ["language_name", "test_label", "d_before", "d_after"]
+    assert len(moved) == 2 and moved.iloc[0][names].tolist() == ["Spanish", "WEAT 2", -0.2, 0.3]
+    assert compare.moved(effect.assign(change=0.0), "change").empty
+    assert len(compare.moved(effect.assign(change=[0.1 + 0.2 - 0.3, 0.5, 1e-16]), "change")) == 1

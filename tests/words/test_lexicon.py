@@ -9,14 +9,18 @@ from hypothesis import strategies as st
 
 from localbias.errors import BadTable, LocalBiasError, SourceUnavailable, UnknownName
 from localbias.registry import LANGUAGES
-from localbias.words import lexicon
+from localbias.studies.side_by_side import named
+from localbias.words import lexicon, rebuild
 from localbias.words.lexicon import (
     WordSets,
+    catalogue,
     clean_sets,
     has_words,
+    known_languages,
     languages_in,
     lexicon_names,
     load_words,
+    main_lists,
     resolve_dataset,
     tests_in,
     word_table,
@@ -375,3 +379,41 @@ def test_a_word_of_unseen_characters_alone_is_blank_and_a_set_is_a_category_and_
         (tmp_path / "c.json").write_text(json.dumps(held))
         with pytest.raises(BadTable, match="a set is not a category and its examples"):
             lexicon.read_sets_json(tmp_path / "c.json")
+
+
+@pytest.fixture
+def lists(tmp_path):
+    """Two languages, one test, and in Spanish two targets that are doubted."""
+    sets = {
+        "X": ["rosa", "lirio", "clavel"],
+        "Y": ["mosca", "abeja"],
+        "A": ["paz", "amor"],
+        "B": ["odio", "odio", "mal"],
+    }
+    rows = [(code, "weat1", role, word) for code in ("es", "sw") for role, words in sets.items() for word in words]
+    path = tmp_path / "two.csv"
+    pd.DataFrame(rows, columns=["language", "test", "role", "word"]).to_csv(path, index=False)
+    return str(path)
+
+
+def test_codes(lists):
+    assert known_languages("all", lists) == ["es", "sw"]
+    assert known_languages("sw", lists) == ["sw"]
+    with pytest.raises(UnknownName, match="es, sw"):
+        known_languages(["zh"], lists)
+
+
+def test_inventory(lists):
+    table = catalogue(lists)
+    assert table[["n_x", "n_y", "n_a", "n_b"]].to_numpy().tolist() == [[3, 2, 2, 3]] * 2
+    assert named(table)["language_name"].tolist() == ["Spanish", "sw"], "an unknown language goes by its code"
+    assert len(word_table(lists)[["language", "word"]].drop_duplicates()) == 18, "of 20 entries, odio twice in each"
+
+
+def test_main_lists_leave_translations_aside_and_follow_the_tests_numbers():
+    table = pd.DataFrame({"variant": ["all", "gt", "human", "new"], "test": ["weat11", "weat1", "weat1", "weat2"]})
+    assert main_lists(table)["test"].tolist() == ["weat2", "weat11"]
+
+
+def test_at_the_starter_there_are_no_workbooks():
+    assert rebuild.has_workbooks("starter") is False

@@ -151,3 +151,10 @@ def test_every_language_has_its_workbooks():
     assert set(books["language"]) == set(LANGUAGES)
     with pytest.raises(UnknownName, match="zz"):
         rebuild.rebuilt_words(["zz"])
+
+
+def test_outcomes_add_up():
+    total = rebuild.summary(["zh", "ar", "hi"]).sum(numeric_only=True)
+    outcomes = rebuild.outcomes(["zh", "ar", "hi"])
+    assert total["exact"] + total["edited"] + total["inherited"] == total["files"] == outcomes["files"].sum()
+    assert outcomes["variant"].drop_duplicates().tolist() == ["gt", "human", "all", "new", "india"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 
 import pandas as pd
@@ -9,8 +10,11 @@ import pandas as pd
 from localbias.audit import SEVERITIES
 from localbias.audit.word_rules import RULES, Finding, Rule, is_gap
 from localbias.errors import BadTable, unknown
-from localbias.words.lexicon import WordSets, clean_sets, folded, resolve_dataset, word_table
-from localbias.words.tidy import ROLES, TRACE
+from localbias.files import cache_dir, checked, kept
+from localbias.registry import TESTS, ranges
+from localbias.words.lexicon import WordSets, clean_sets, dataset_label, folded, main_lists, resolve_dataset, word_table
+from localbias.words.mistranslations import CONFIDENCE
+from localbias.words.tidy import KEY, REQUIRED, ROLES, TRACE
 
 LIST = ["dataset", "language", "variant", "test"]
 _ROLE_ORDER = (*ROLES, "XY", "AB")
@@ -175,6 +179,28 @@ def distinct(findings: pd.DataFrame) -> pd.DataFrame:
     return joined.reset_index()
 
 
+def kinds_by_language(findings: pd.DataFrame, languages: Iterable[str]) -> pd.DataFrame:
+    """Different findings (:func:`distinct`) per language and kind, for a heat map.
+
+    Every language has a row; where nothing at all was found, the table says 0 for every rule.
+    """
+    named = rules()[["kind", "severity"]]
+    table = counts(distinct(findings))
+    kinds = named[named["kind"].isin(table["kind"])] if len(table) else named
+    grid = kinds.merge(pd.DataFrame({"language": list(languages)}), how="cross")
+    table = grid.merge(table, how="left", on=["kind", "severity", "language"])
+    return table if table["n"].notna().any() else table.assign(n=0)
+
+
+def examples(findings: pd.DataFrame, n: int = 3) -> pd.DataFrame:
+    """A few different findings of each kind that concern a word: kind, severity, language, word, detail, tests."""
+    table = distinct(findings)
+    table = table[table["word"] != ""]
+    spread = table.sort_values(["kind", "lists", "language"], ascending=[True, False, True], kind="stable")
+    chosen = spread.drop_duplicates(["kind", "language"]).groupby("kind", sort=False).head(n)
+    return chosen[["kind", "severity", "language", "word", "detail", "tests"]].reset_index(drop=True)
+
+
 def removed_words(dataset: str = "auto", languages: Iterable[str] | None = None) -> pd.DataFrame:
     """What :func:`localbias.words.lexicon.clean_sets` takes out of every list.
 
@@ -254,3 +280,52 @@ def cleaning_effect(before: pd.DataFrame, after: pd.DataFrame, verdict: str = "s
     out["undefined"] = out["d_after"].isna() & out["d_before"].notna()
     out["removed"] = sum(both[f"{size}_before"] - both[f"{size}_after"] for size in sizes).astype(int)
     return out
+
+
+@ranges.checked
+def without_doubted(doubts: pd.DataFrame, dataset: str, languages: Iterable[str], confidence: str = "certain") -> str:
+    """A word list without the doubted words, as a file that every notebook can use by its path.
+
+    Parameters
+    ----------
+    doubts : DataFrame
+        As :func:`localbias.words.mistranslations.mistranslations` returns.
+    dataset : str
+        The lists to take them from; main lists only (no machine or human translation).
+    languages : iterable of str
+        Codes.
+    confidence : str
+        How sure a doubt must be: "certain", "likely" (and surer) or "possible" (all).
+
+    Returns
+    -------
+    str
+        Path of a CSV in the tidy layout in the user's cache. Gaps are left out too; a set that would keep
+        fewer than two words stays as it is.
+    """
+    sure = doubts[doubts["confidence"].isin(CONFIDENCE[: CONFIDENCE.index(confidence) + 1])]
+    keys = {
+        (language, category, folded(word))
+        for language, category, word in sure[["language", "category", "word"]].itertuples(index=False)
+    }
+    table = main_lists(word_table(dataset, languages))
+    table = table[~table["word"].map(is_gap)]
+    names = [
+        TESTS[test].sets[role] if test in TESTS else ""
+        for test, role in table[["test", "role"]].itertuples(index=False)
+    ]
+    doubted = pd.Series(
+        [
+            (language, name, folded(word)) in keys
+            for language, name, word in zip(table["language"], names, table["word"], strict=True)
+        ],
+        index=table.index,
+    )
+    left = (~doubted).groupby([table[name] for name in KEY], sort=False).transform("sum")
+    text = table.loc[~doubted | (left < 2), ["variant", *REQUIRED]].to_csv(index=False, lineterminator="\n")
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    path = cache_dir("lexicons", digest) / f"{dataset_label(resolve_dataset(dataset))}-without-{confidence}-doubts.csv"
+    if kept(path, lambda stream: stream.read()) is None:
+        with checked(path) as draft:
+            draft.write_text(text, encoding="utf-8")
+    return str(path)

@@ -361,3 +361,37 @@ def printed_cells(results: pd.DataFrame) -> pd.DataFrame:
     found = cells.reindex(pd.MultiIndex.from_frame(said[keys])).to_numpy()
     same = np.abs(found - said[["d", "p"]].to_numpy()) < 0.0005
     return said.assign(file_d=found[:, 0], file_p=found[:, 1], matches=same.all(axis=1))
+
+
+def beside_printed(counts: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
+    """Recomputed counts of templates and prompts beside FilBBQ's Table 2.
+
+    The template files tell new templates from taken-over ones by identifier; translated and modified ones are
+    counted together.
+
+    Parameters
+    ----------
+    counts : DataFrame
+        As ``localbias.prompts.inventory.table2`` returns.
+    printed : DataFrame
+        As :func:`printed` returns for FilBBQ.
+
+    Returns
+    -------
+    pandas.DataFrame
+        dimension, entry, printed, ours, equal.
+    """
+    names = {"gender": "gender_identity", "sexual orientation": "sexual_orientation", "all": "all"}
+    entries = {
+        "translated or modified templates": ("translated", "template_rows"),
+        "new templates": ("new", "template_rows"),
+        "templates in all": ("all", "template_rows"),
+        "prompts": ("all", "prompts"),
+    }
+    said = printed[printed["place"] == "Table 2"].replace(
+        {"entry": {f"{kind} templates": "translated or modified templates" for kind in ("translated", "modified")}}
+    )
+    said = said.groupby(["dimension", "entry"], sort=False)["value"].sum().astype(int).rename("printed").reset_index()
+    ours = counts.set_index(["category", "origin"])
+    found = [ours.at[(names[r.dimension], entries[r.entry][0]), entries[r.entry][1]] for r in said.itertuples()]
+    return said.assign(ours=found, equal=said["printed"] == found)

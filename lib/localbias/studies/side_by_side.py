@@ -20,29 +20,32 @@ CHANGE = 1e-9
 """Less difference between two effect sizes than this is rounding: see :func:`moved`."""
 
 
-def labelled(results: pd.DataFrame) -> pd.DataFrame:
-    """The table with readable names beside its codes, in the order of languages' names and tests' numbers.
+def named(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with ``language_name`` and ``test_label`` beside the codes, by language name and test number.
 
-    Returns
-    -------
-    pandas.DataFrame
-        With ``language_name`` ("Chinese") and, where the table has their codes, ``test_label`` ("WEAT 1"),
-        ``test_title``, ``model_title``, ``method_title``.
+    >>> named(pd.DataFrame({"language": ["zh", "ar"], "test": ["weat2", "weat1"]}))["language_name"].tolist()
+    ['Arabic', 'Chinese']
     """
-    order = {name: i for i, name in enumerate(TESTS)}
-    names = [LANGUAGES[c].name if c in LANGUAGES else c for c in results["language"]]
-    table, by = results.assign(language_name=names), ["language_name"]
+    out, by = table.copy(), ["language_name"]
+    out["language_name"] = [LANGUAGES[code].name if code in LANGUAGES else code for code in out["language"]]
+    if "test" in out:
+        order = {name: place for place, name in enumerate(TESTS)}
+        out["test_label"] = [label_of(name) for name in out["test"]]
+        out["_order"] = [order.get(name, len(order)) for name in out["test"]]
+        by.append("_order")
+    return out.sort_values(by, kind="stable").drop(columns="_order", errors="ignore").reset_index(drop=True)
+
+
+def labelled(results: pd.DataFrame) -> pd.DataFrame:
+    """A :func:`named` table with ``test_title``, ``model_title`` and ``method_title`` where it has their codes."""
+    table = named(results)
     if "test" in table:
-        tests = table["test"]
-        table["test_label"] = [label_of(test) for test in tests]
-        table["test_title"] = [TESTS[t].title if t in TESTS else t for t in tests]
-        table["_order"], by = [order.get(t, len(order)) for t in tests], [*by, "_order"]
+        table["test_title"] = [TESTS[t].title if t in TESTS else t for t in table["test"]]
     if "model" in table:
         table["model_title"] = [MODELS[m].title if m in MODELS else m for m in table["model"]]
     if "method" in table:
         table["method_title"] = [f"{m}: {METHODS[m].title}" for m in table["method"]]
-    table = table.sort_values(by, kind="stable").reset_index(drop=True)
-    return table.drop(columns="_order", errors="ignore")
+    return table
 
 
 def in_test_order(results: pd.DataFrame) -> pd.DataFrame:

@@ -21,7 +21,7 @@ import pandas as pd
 from localbias import sources
 from localbias.errors import BadTable, SourceUnavailable, unknown
 from localbias.files import given_path, project_root, read_checked
-from localbias.registry import LANGUAGES, TESTS
+from localbias.registry import LANGUAGES, TESTS, ranges
 from localbias.words.tidy import COLUMNS, ROLES, TRACE, read_words_csv
 
 PUBLISHED, STARTER = "weathub", "starter"
@@ -204,6 +204,30 @@ def languages_in(dataset: str = "auto") -> list[str]:
     else:
         codes = set(_local_table(dataset)["language"])
     return [code for code in LANGUAGES if code in codes] + sorted(codes - set(LANGUAGES))
+
+
+@ranges.checked
+def known_languages(languages: Iterable[str] | str, dataset: str = "auto") -> list[str]:
+    """The languages of a page: "all" that the data set has, or those named, each checked.
+
+    >>> known_languages(["zh"], "starter"), len(known_languages("all", "starter"))
+    (['zh'], 25)
+    """
+    have = languages_in(dataset)
+    if languages == "all":
+        return have
+    for code in (languages := [languages] if isinstance(languages, str) else list(languages)):
+        if code not in have:
+            raise unknown("language of this data set", code, have)
+    return languages
+
+
+def main_lists(table: pd.DataFrame) -> pd.DataFrame:
+    """Rows of the lists that a test uses by default: without machine and human translations, tests in order."""
+    table = table[~table["variant"].isin(["gt", "human"])]
+    order = {name: place for place, name in enumerate(TESTS)}
+    place = table["test"].map(lambda name: order.get(name, len(order)))
+    return table.loc[place.sort_values(kind="stable").index].reset_index(drop=True)
 
 
 def tests_in(dataset: str = "auto", language: str | None = None) -> list[str]:

@@ -22,7 +22,7 @@ from localbias.files import checked, in_cache, kept
 from localbias.registry import LANGUAGES
 from localbias.words.annotations import SHEETS_READ_AS, Workbook, cleaned, read_workbook
 from localbias.words.assemble import VALENCE_SETS, assemble
-from localbias.words.lexicon import folded, sorted_words, word_table
+from localbias.words.lexicon import folded, resolve_dataset, sorted_words, word_table
 from localbias.words.tidy import COLUMNS, TRACE, words_schema
 
 BOOKS = "weathub/annotations/"
@@ -73,6 +73,11 @@ def published_workbook(path: str) -> Workbook:
         return book
 
     return in_cache(read, "annotations")
+
+
+def has_workbooks(dataset: str = "auto") -> bool:
+    """Whether the published lists and the workbooks behind them can be had."""
+    return resolve_dataset(dataset) == "weathub" and sources.available(BOOKS)
 
 
 def rebuilt_words(languages: Iterable[str] | None = None) -> pd.DataFrame:
@@ -237,6 +242,19 @@ def summary(languages: Iterable[str] | None = None) -> pd.DataFrame:
     counts["edits"] = kinds.reindex(counts.index).fillna("") if len(kinds) else ""
     counts.columns.name = None
     return counts.reset_index()
+
+
+def outcomes(languages: Iterable[str]) -> pd.DataFrame:
+    """Files per variant and outcome, for a chart: variant, outcome, files."""
+    counts = files(languages).groupby(["variant", "outcome"]).size().rename("files").reset_index()
+    order = ["exact", "edited", "inherited", "no workbook"]
+    return counts.sort_values(
+        ["variant", "outcome"],
+        key=lambda column: column.map(
+            {name: place for place, name in enumerate(["gt", "human", "all", "new", "india", *order])}
+        ),
+        kind="stable",
+    ).reset_index(drop=True)
 
 
 def _edit_list(group: pd.DataFrame) -> str:
