@@ -236,6 +236,29 @@ def test_more_series_than_colours_are_refused():
         charts.dots(many, "t", "d", colour="l", **SAY)
 
 
+@pytest.mark.parametrize("n", [8, 9, 41])
+def test_more_series_than_colours_stand_side_by_side(n):
+    """Up to eight series share a view; of more each has its own, with its rows alone and the axes of all."""
+    names = [f"s{i}" for i in range(n)]
+    many = pd.DataFrame({"l": names * 2, "t": ["x"] * n + ["y"] * n, "d": range(2 * n), "e": 0.5})
+    for chart, axes in (
+        (charts.intervals(many, "t", "d", "e", "d", colour="l", **SAY), "x"),
+        (charts.scatter(many, "d", "e", colour="l", diagonal=True, **SAY), "xy"),
+    ):
+        spec = the_spec(charts.figure(chart))
+        if n <= 8:
+            assert "concat" not in spec
+            continue
+        assert [view["title"]["text"] for view in spec["concat"]] == names
+        domains = set()
+        for view, name in zip(spec["concat"], names, strict=True):
+            drawn = view["layer"][-1]
+            rows = drawn["data"]["values"] if "data" in drawn else spec["datasets"][drawn["data"]["name"]]
+            assert [row["l"] for row in rows] == [name] * 2
+            domains |= {tuple(drawn["encoding"][a]["scale"]["domain"]) for a in axes}
+        assert len(domains) == 1 and min(domains)[0] <= 0.5 and min(domains)[1] >= 2 * n - 1
+
+
 def test_a_figure_without_description_is_refused():
     with pytest.raises(LocalBiasError, match="description"):
         charts.figure({"mark": "point", "data": {"values": []}})

@@ -2,7 +2,8 @@
 
 Every function takes a tidy table and column names and returns an Altair chart; what all forms share (description,
 titles, reference line, facets, …) is a :class:`localbias.book.charts.theme.Style`, given as keywords. Categories keep
-the order in which the table has them.
+the order in which the table has them. More series than colours become small views, one a series (intervals,
+scatter).
 
 All raise BadTable (missing column, no rows), BadValues (not a number) or LocalBiasError (no description).
 """
@@ -133,6 +134,7 @@ def intervals(
     """
     s = t.style(style, reference=0.0)
     used = s.check(table, "intervals", [y, value, low, high, colour], numbers=[value, low, high])
+    colour, s = p.told_apart(table, colour, s)
     span = s.span(table, [value, low, high])
 
     def layers(part):
@@ -230,37 +232,41 @@ def scatter(
     diagonal: bool = False,
     opacity: float = 0.8,
     **style: Any,
-) -> alt.LayerChart:
+) -> alt.TopLevelMixin:
     """One point a row; ``diagonal`` draws y = x (both axes then share one domain), ``text`` labels points.
 
     ``reference`` draws a line at that value on both axes.
     """
     s = t.style(style)
     used = s.check(table, "scatter", [x, y, colour, text], numbers=[x, y])
+    colour, s = p.told_apart(table, colour, s)
     shared = s.domain or (t.axis_domain(pd.concat([table[x], table[y]])) if diagonal else None)
-    base = alt.Chart(t.data(table, used)).encode(
-        x=p.number(x, s.x_title, shared or s.span(table, [x])),
-        y=p.number(y, s.y_title, shared or s.span(table, [y]), axis="y"),
-    )
-    layers = [*p.reference(s.reference, "x"), *p.reference(s.reference, "y")]
-    if diagonal:
-        ends = alt.Chart(alt.Data(values=[{"a": t.plain(v)} for v in shared]))
-        layers.append(
-            ends.mark_line(color=t.AXIS, strokeDash=[4, 4], strokeWidth=1.2).encode(
-                x=alt.X(field="a", type="quantitative"), y=alt.Y(field="a", type="quantitative")
-            )
+    across, up = shared or s.span(table, [x]), shared or s.span(table, [y])
+
+    def layers(part):
+        base = alt.Chart(t.data(part, used)).encode(
+            x=p.number(x, s.x_title, across), y=p.number(y, s.y_title, up, axis="y")
         )
-    layers.append(
-        base.mark_point(size=46, filled=True, opacity=opacity, clip=True, **p.plain(colour)).encode(
+        drawn = [
+            *p.reference(s.reference, "x"),
+            *p.reference(s.reference, "y"),
+            *p.diagonal(shared if diagonal else []),
+        ]
+        points = base.mark_point(size=46, filled=True, opacity=opacity, clip=True, **p.plain(colour)).encode(
             tooltip=t.tooltips(table, [text, colour, x, y, *s.tooltip]),
             **p.series(table, colour, s, chart="scatter"),
             **p.shape(table, colour, s),
         )
-    )
-    if text:
+        if not text:
+            return [*drawn, points]
         label = alt.Text(field=t.field(text), type="nominal")
-        layers.append(base.mark_text(align="left", dx=7, dy=-5, fontSize=10.5, color=t.MUTED).encode(text=label))
-    return t.finish(alt.layer(*layers).properties(height=s.height or 420), s)
+        return [
+            *drawn,
+            points,
+            base.mark_text(align="left", dx=7, dy=-5, fontSize=10.5, color=t.MUTED).encode(text=label),
+        ]
+
+    return p.arrange(layers, table, None, s.height or (240 if s.facet else 420), s)
 
 
 def jitter(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 import altair as alt
@@ -42,6 +43,21 @@ def reference(value, axis):
     channel = {"x": alt.X, "y": alt.Y}[axis](field="at", type="quantitative")
     held = alt.Data(values=[{"at": t.plain(value)}])
     return [alt.Chart(held).mark_rule(color=t.MUTED, strokeWidth=1.2).encode(**{axis: channel})]
+
+
+def diagonal(domain):
+    """A list with the line y = x over a domain."""
+    ends = alt.Data(values=[{"a": t.plain(v)} for v in domain])
+    line = alt.Chart(ends).mark_line(color=t.AXIS, strokeDash=[4, 4], strokeWidth=1.2)
+    place = {axis: kind(field="a", type="quantitative") for axis, kind in (("x", alt.X), ("y", alt.Y))}
+    return [line.encode(**place)]
+
+
+def told_apart(table, column, s):
+    """The column of series and the style: more series than colours become small views, one a series."""
+    if not column or s.facet or table[column].nunique() <= len(s.palette or t.PALETTE):
+        return column, s
+    return None, replace(s, facet=column)
 
 
 def count(table, column):
@@ -152,7 +168,7 @@ def arrange(layers, table, y, height, s):
     """One view at the page's width, or one small view for each value of the style's ``facet``."""
     if not s.facet:
         return t.finish(alt.layer(*layers(table)).properties(height=height), s)
-    longest = max(map(len, t.categories(table[y])), default=0)
+    longest = max(map(len, t.categories(table[y])), default=0) if y else 0
     width = max(120, int(t.WIDTH / s.columns) - 36 - min(7 * longest, 220))
     views = []
     for name in t.categories(table[s.facet]):
