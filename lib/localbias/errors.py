@@ -90,6 +90,10 @@ class ModelUnavailable(LocalBiasError, OSError):
     __str__ = Exception.__str__
 
 
+class ProtocolUnfit(ModelUnavailable):
+    """A model's words cannot be read under the protocol asked for; under another they can."""
+
+
 class NotebookFailed(LocalBiasError, RuntimeError):
     """A notebook that stopped: names the notebook, the cell and the error."""
 

@@ -7,10 +7,11 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+import embed_made
 import localbias.studies.weat as run
-from localbias.errors import BadValues, UnknownName
+from localbias.errors import BadValues, ProtocolUnfit, UnknownName
 from localbias.measures.weat import weat_test
-from localbias.models.encoder import Seen
+from localbias.models.encoder import Encoder, Seen
 from localbias.studies.summary import FLAG_KINDS, flag_counts
 from localbias.studies.weat import COLUMNS, languages_of, methods_of, run_weat, smallest_p_table, word_flags
 
@@ -315,3 +316,29 @@ def test_smallest_p_of_the_sizes_in_a_table(lexicon):
 def test_english_stands_once_where_it_has_one_list_for_all_variants():
     got = run_weat(["en", "da"], ["weat6"], "known", ("M5",), variant=["gt", "human"], n_resamples=0, progress=False)
     assert list(zip(got["language"], got["variant"], strict=True)) == [("en", "all"), ("da", "gt"), ("da", "human")]
+
+
+def test_of_several_models_one_that_cannot_do_the_protocol_gives_rows_that_say_so(tmp_path, monkeypatch):
+    """Under weathub-2023 a decoder without a closing token has no position to read; BERT's rows stand as if alone."""
+    monkeypatch.setattr(run, "Encoder", Encoder)
+    sound, unfit = str(embed_made.bert(tmp_path / "bert")), str(embed_made.llama(tmp_path / "llama"))
+    words = pd.DataFrame(
+        [
+            ("en", "weat1", role, word)
+            for role, some in zip("XYAB", ("bee flower", "math older", "sister a", "b ab"), strict=True)
+            for word in some.split()
+        ],
+        columns=["language", "test", "role", "word"],
+    )
+    words.to_csv(tmp_path / "made.csv", index=False)
+    asked = {"methods": ["M5", "M8"], "dataset": str(tmp_path / "made.csv"), "protocol": "weathub-2023"}
+    asked |= {"n_resamples": 0, "progress": False}
+    alone = run_weat(["en"], ["weat1"], sound, **asked)
+    table = run_weat(["en"], ["weat1"], [unfit, sound], **asked)
+    pd.testing.assert_frame_equal(table[table["model"] == sound].reset_index(drop=True), alone)
+    lost = table[table["model"] == unfit]
+    assert list(lost["method"]) == ["M5", "M8"] and lost[["effect_size", "p_value", "q_value"]].isna().all(axis=None)
+    assert (lost["coverage"] == 0).all()
+    assert lost["flags"].str.startswith("not computed: the protocol weathub-2023").all()
+    with pytest.raises(ProtocolUnfit, match="weathub-2023 is undefined"):
+        run_weat(["en"], ["weat1"], unfit, **asked)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from localbias.errors import ModelUnavailable, unknown
+from localbias.errors import ModelUnavailable, ProtocolUnfit, unknown
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -155,7 +155,7 @@ def read_word(tokenizer: PreTrainedTokenizerBase, word: str, protocol: str, know
 
     Raises
     ------
-    ModelUnavailable
+    ProtocolUnfit
         For ``weathub-2023``, when the tokenizer does not put exactly one special token before and
         one after a text: the authors' code then drops pieces of the word.
     """
@@ -268,8 +268,8 @@ def _blank(piece: str) -> bool:
     return not piece.strip() or piece in _MARKS
 
 
-def _not_framed(tokenizer, word: str, ids: list[int]) -> ModelUnavailable:
-    return ModelUnavailable(
+def _not_framed(tokenizer, word: str, ids: list[int]) -> ProtocolUnfit:
+    return ProtocolUnfit(
         "the protocol weathub-2023 is undefined for this model",
         expected="a tokenizer that puts one special token before a text and one after it",
         got=str(tokenizer.convert_ids_to_tokens(ids)),

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from localbias.errors import BadValues, unknown
+from localbias.errors import BadValues, ProtocolUnfit, unknown
 from localbias.measures.adjust import adjust, paper_rule
 from localbias.measures.intervals import effect_size_interval
 from localbias.measures.permutation import smallest_p
@@ -112,7 +112,8 @@ def run_weat(
     model : name or list of names
         See ``localbias models``; any Hugging Face id, folder or GGUF file.
     methods : list of codes, or "all"
-        Of several models, each gives those of the methods that it has.
+        Of several models, each gives those of the methods that it has. Of a list, one whose words cannot be read
+        under ``protocol`` has rows of NaN with the reason in ``flags``.
     variant : name or list of names
         "all", "gt", "human", …; see :func:`localbias.words.lexicon.load_words`.
     dataset, protocol : str
@@ -153,14 +154,15 @@ def run_weat(
         about = {k: getattr(encoder, k) for k in ("model", "revision", "weights", "protocol", "read_as")}
         for language in tqdm(languages, desc=name, unit="language", disable=not progress):
             asked = [load_words(test, language, v, dataset) for v in variants for test in tests]
-            seen = encoder.look(sorted({word for sets in asked for word in sets.words}), language)
+            seen, unfit = _seen(encoder, asked, language, alone=isinstance(model, str))
             asked = _once([cleaned(sets, seen) if clean else sets for sets in asked])
             words = sorted({word for sets in asked for word in sets.words})
-            vectors = _encoded(encoder, words, wanted, language) if words else dict.fromkeys(wanted, {})
+            known = {} if unfit else _encoded(encoder, words, wanted, language) if words else {}
             for sets in asked:
                 for code in wanted:
-                    row = _row(sets, vectors[code], seen, (code, name), (level, n_resamples, seed, interval))
-                    row["flags"] = encoder.doubts(language) + row["flags"]
+                    vectors = known.get(code) or dict.fromkeys(words, np.array([np.nan]))
+                    row = _row(sets, vectors, seen, (code, name), (level, n_resamples, seed, interval))
+                    row["flags"] = unfit + encoder.doubts(language) + row["flags"]
                     rows.append({"dataset": dataset_label(dataset), "clean": clean, **about, **row})
     return judged(pd.DataFrame(rows), alpha)
 
@@ -250,6 +252,20 @@ def _once(asked: list[WordSets]) -> list[WordSets]:
 
 
 # ---------------------------------------------------------------------------------------- one row
+
+
+def _seen(encoder, asked: list[WordSets], language: str, alone: bool) -> tuple[dict[str, Seen], list[str]]:
+    """What a model sees of all words; of one among several that cannot do the protocol, their spelling and the reason.
+
+    Raises ProtocolUnfit for a model that stands ``alone``.
+    """
+    words = sorted({word for sets in asked for word in sets.words})
+    try:
+        return encoder.look(words, language), []
+    except ProtocolUnfit as problem:
+        if alone:
+            raise
+        return {word: Seen({"": word}) for word in words}, [f"not computed: {problem.problem}"]
 
 
 def _encoded(encoder, words: list[str], methods: Sequence[str], language: str) -> dict[str, dict]:
