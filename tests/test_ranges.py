@@ -170,6 +170,6 @@ def test_choices_are_those_of_the_code_that_takes_them():
     assert known["confidence"].choices == CONFIDENCE
     assert known["rules"].choices == generation.RULES
     assert set(known["rule"].choices) == set(RULES)
-    assert set(ranges.ANSWERS["protocol"].choices) == set(answer_jobs.PROTOCOLS)
+    assert set(ranges.ANSWERS["protocol"].choices) == {"auto", *answer_jobs.PROTOCOLS}
     assert set(known["orders"].choices) == set(orders.ORDERS) - {"published"}
     assert known["interval"].choices == intervals.INTERVALS

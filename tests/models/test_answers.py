@@ -231,6 +231,20 @@ def by_hand_text(model, prompts, i, option):
     return p[model.tokenizer.get_vocab()[option]]
 
 
+def test_the_protocol_follows_the_model_unless_it_is_named(prompts, model):
+    for ready, own in ((made.tiny_masked(), "masked"), (model, "next-token")):
+        pd.testing.assert_frame_equal(ask(prompts.head(4), ready, "auto"), ask(prompts.head(4), ready, own))
+        assert ready.by("auto") == own
+
+
+def test_the_empty_table_of_a_masked_model_has_the_columns_that_a_page_shows(prompts, model):
+    """Page 10 shows template, written, answer, reason: of a model that writes nothing, too."""
+    full = written_answers(prompts, model, 1, 1, form=OWN, folder=None, progress=False)
+    none = written_answers(prompts, made.tiny_masked())
+    assert none.empty and set(none.columns) <= set(full.columns)
+    assert {"written", "answer", "reason", "begins"} | ({"template"} & set(prompts)) <= set(none.columns)
+
+
 def test_written_answers_tell_letters_that_are_answers(prompts, model):
     table = written_answers(prompts, model, 2, 5, form=OWN, folder=None, progress=False)
     assert len(table) == 10 and table["prompt_id"].nunique() == 2

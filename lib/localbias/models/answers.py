@@ -68,6 +68,25 @@ class Loaded:
     revision: str = ""
     weights: str = "float32"
 
+    def by(self, protocol: str) -> str:
+        """The protocol asked for; for "auto" the model's own: "masked" for masked models, "next-token" for others.
+
+        Raises
+        ------
+        ModelUnavailable
+            When the model cannot answer by it.
+        """
+        masked = not _writes(self)
+        own = "masked" if masked else "next-token"
+        if protocol != "auto" and protocol.startswith("masked") != masked:
+            raise ModelUnavailable(
+                f"{self.name} cannot answer by protocol {protocol!r}",
+                expected="a masked model for masked…, a causal one for the others",
+                got=type(self.model).__name__,
+                todo=f"use protocol={own!r}",
+            )
+        return own if protocol == "auto" else protocol
+
 
 def load_answerer(model: str | Loaded, dtype: str = "float32", device: str | None = None) -> Loaded:
     """A model by name (packaged, local folder, GGUF file or hub id), or one that is loaded already.
@@ -124,7 +143,7 @@ def check_prompts(prompts: pd.DataFrame) -> None:
 def answer_probabilities(
     prompts: pd.DataFrame,
     model: str | Loaded = "gemma-3-270m",
-    protocol: str = "next-token",
+    protocol: str = "auto",
     *,
     orders: str = "published",
     form: str | PromptForm = "auto",
@@ -143,8 +162,9 @@ def answer_probabilities(
         From generate_prompts, or any table with its columns.
     model : str or Loaded
         A packaged model, a local folder, a GGUF file, a hub id; or a model loaded already.
-    protocol : "next-token" | "option-likelihood" | "masked" | "masked-pseudo" | "generate"
-        See :mod:`localbias.models.answer_jobs`. "generate" gives shares of sampled answers, see ``draws``.
+    protocol : "auto" | "next-token" | "option-likelihood" | "masked" | "masked-pseudo" | "generate"
+        See :mod:`localbias.models.answer_jobs`; "auto": the model's own (:meth:`Loaded.by`). "generate" gives
+        shares of sampled answers, see ``draws``.
     orders : "published" | "cyclic" | "all-six"
         In which orders the options are shown (:mod:`localbias.prompts.orders`).
     form : "auto" | "filbbq-2026" | "localbias" | a pattern | PromptForm
@@ -183,11 +203,11 @@ def answer_probabilities(
         The folder is in use, another run's, or damaged (:mod:`localbias.models.answer_store`).
     """
     check_prompts(prompts)
-    if protocol not in answer_jobs.PROTOCOLS:
-        raise unknown("protocol", protocol, answer_jobs.PROTOCOLS)
+    if protocol != "auto" and protocol not in answer_jobs.PROTOCOLS:
+        raise unknown("protocol", protocol, ("auto", *answer_jobs.PROTOCOLS))
     shown, wording = reorder(prompts, orders), prompt_form(form)
     ready = load_answerer(model)
-    _check_kind(ready, protocol)
+    protocol = ready.by(protocol)
     job = _job(ready, protocol, shown, wording.render(shown), cue, budget, reuse, dict(draws or {}))
     marks = {
         "model": ready.name,
@@ -253,7 +273,8 @@ def written_answers(
 
     ready = load_answerer(model)
     if not _writes(ready):
-        return pd.DataFrame(columns=["prompt_id", "seed_of_draw", "written", "answer", "reason", "begins"])
+        columns = [c for c in DESIGN if c in prompts]
+        return pd.DataFrame(columns=[*columns, "seed_of_draw", "written", "answer", "reason", "begins"])
     few = prompts.sample(min(n, len(prompts)), random_state=seed).sort_values("prompt_id")
     draws = {"seeds": seeds, "temperature": temperature, "top_p": top_p}
     table = drawn_answers(answer_probabilities(few, ready, "generate", progress=progress, draws=draws, **more))
@@ -275,17 +296,6 @@ def _keys(shown):
 def _writes(ready) -> bool:
     """Whether the model can go on from a text (not so masked models)."""
     return getattr(ready.model, "can_generate", lambda: False)()
-
-
-def _check_kind(ready, protocol):
-    masked = not _writes(ready)
-    if protocol.startswith("masked") != masked:
-        raise ModelUnavailable(
-            f"{ready.name} cannot answer by protocol {protocol!r}",
-            expected="a masked model for masked…, a causal one for the others",
-            got=type(ready.model).__name__,
-            todo=f"use protocol={'masked' if masked else 'next-token'!r}",
-        )
 
 
 def _job(ready, protocol, shown, texts, cue, budget, reuse, draws):

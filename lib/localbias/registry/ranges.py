@@ -133,7 +133,7 @@ RANGES: dict[str, Range] = {
 """Name → range of what the notebooks on words and on the ledger take."""
 
 ANSWERS = RANGES | {
-    "protocol": _choice("next-token", "option-likelihood", "generate", "masked", "masked-pseudo"),
+    "protocol": _choice("auto", "next-token", "option-likelihood", "generate", "masked", "masked-pseudo"),
     "dataset": Range(_PLACE, '"auto", "filbbq", "starter", or a folder of templates'),
     "n_resamples": _number("a whole number from 1 to 100,000", int, ge=1, le=100_000),
 }
