@@ -305,6 +305,17 @@ def test_named_cells_are_shown_as_a_grid_of_d_and_p():
     assert html.index(">M2<") < html.index(">M10<") and ">language<" in html
 
 
+def test_evidence_says_what_its_marks_rest_on_where_numbers_are_missing_or_averaged():
+    # By hand: d of 0.5 and −0.4 have mean 0.05 and mean size 0.45; 0.2 and 0.2 have 0.20 and 0.20.
+    averaged = {"left": 0.05, "right": 0.2, "abs_left": 0.45, "abs_right": 0.2, "ok": True}
+    table = pd.DataFrame([averaged | {"language": "ar"}, {**averaged, "abs_left": 0.05, "ok": False, "language": "bn"}])
+    html = view.evidence_html(table)
+    assert "0.05 | 0.20 (sizes 0.45 | 0.20) ✓" in html and "0.05 | 0.20 ✗" in html
+    missing = pd.DataFrame({"language": ["ar", "bn"], "d": [np.nan, np.nan], "p": [np.nan, 0.01], "ok": [False, True]})
+    html = view.evidence_html(missing)
+    assert "nan" not in html and ">✗<" in html and ">(0.010) ✓<" in html
+
+
 @pytest.mark.mirror
 def test_all_rows_weigh_less_than_half_a_megabyte(book):
     assert len(view.ledger_html(book.table, book.evidence)) < 500_000

@@ -175,9 +175,9 @@ def evidence_html(evidence: pd.DataFrame | None) -> str:
         return ""
     table = evidence.copy()
     if "ok" in table and {"d", "p"} <= set(table.select_dtypes("number")):
-        table["d (p)"] = [_cell(f"{r.d:.2f} ({r.p:.3f})", r.ok) for r in table.itertuples()]
+        table["d (p)"] = [_cell(_number(r.d), _number(r.p, "({:.3f})"), r.ok) for r in table.itertuples()]
     elif "ok" in table and {"left", "right"} <= set(table.select_dtypes("number")):
-        table["left | right"] = [_cell(f"{r.left:.2f} | {r.right:.2f}", r.ok) for r in table.itertuples()]
+        table["left | right"] = [_cell(f"{r.left:.2f} | {r.right:.2f}", _sizes(r), r.ok) for r in table.itertuples()]
     keys = [k for k in _KEYS if k in table]
     table[keys] = table[keys].fillna("")
     if shown := next((c for c in ("d (p)", "left | right") if c in table), ""):
@@ -191,8 +191,20 @@ def evidence_html(evidence: pd.DataFrame | None) -> str:
     return f'<div class="lb-table-box" tabindex="0">{box}</div>{more}'
 
 
-def _cell(text: str, ok: bool) -> str:
-    return f"{text.replace('-', '−')} {'✓' if ok else '✗'}"
+def _cell(*parts: str | bool) -> str:
+    *figures, ok = parts
+    return " ".join([f.replace("-", "−") for f in figures if f] + ["✓" if ok else "✗"])
+
+
+def _number(value: float, form: str = "{:.2f}") -> str:
+    return form.format(value) if np.isfinite(value) else ""
+
+
+def _sizes(row) -> str:
+    """The mean sizes of cells whose mean hides them: signs that differ cancel in a mean of d, not in one of |d|."""
+    sizes = [getattr(row, f"abs_{side}", abs(getattr(row, side))) for side in ("left", "right")]
+    hidden = not np.allclose(sizes, [abs(row.left), abs(row.right)], atol=0.005, equal_nan=True)
+    return f"(sizes {sizes[0]:.2f} | {sizes[1]:.2f})" if hidden else ""
 
 
 def _grid(table: pd.DataFrame, keys: list[str], shown: str) -> pd.DataFrame:
@@ -204,7 +216,7 @@ def _grid(table: pd.DataFrame, keys: list[str], shown: str) -> pd.DataFrame:
     if len(table) > ROWS * 12:
         rest = [k for k in rest if k in ("reading", "part of the claim", "language")] or rest[:1]
         shares = table.groupby([*rest, across], sort=False)["ok"].mean().unstack(across)
-        return shares.map(lambda v: "" if pd.isna(v) else f"{v:.0%} ✓").reset_index()
+        return shares.map(lambda v: "" if pd.isna(v) else f"{v:.0%} of cells ✓").reset_index()
     columns = sorted(set(table[across]), key=natural)
     return table.groupby([*rest, across], sort=False)[shown].first().unstack(across)[columns].reset_index().fillna("")
 
