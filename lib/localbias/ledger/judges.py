@@ -159,7 +159,7 @@ def cells(
             return cannot_tell(table.head(0), settings, reason=f"too few cells for {', '.join(map(_name, lacking))}")
         found.append(by.assign(ok=by["sum"] >= want))
         rates.append((luck(part["of"], settings) * by["size"] / want.clip(lower=1)).clip(upper=1))
-        shown.append(chosen.assign(ok=met, part=part["of"]))
+        shown.append(chosen.assign(ok=met, part=part.get("label") or words(part["of"])))
     passed = pd.concat([f.ok for f in found], axis=1).fillna(False).astype(bool)
     whole = passed.all(axis=1)
     rate = pd.concat(rates, axis=1).min(axis=1).max()
