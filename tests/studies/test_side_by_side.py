@@ -327,3 +327,19 @@ def test_what_cleaning_moves_by_more_than_rounding():
     assert len(moved) == 2 and moved.iloc[0][names].tolist() == ["Spanish", "WEAT 2", -0.2, 0.3]
     assert compare.moved(effect.assign(change=0.0), "change").empty
     assert len(compare.moved(effect.assign(change=[0.1 + 0.2 - 0.3, 0.5, 1e-16]), "change")) == 1
+
+
+def test_pairs_of_several_methods_have_a_label_each():
+    """A heat map of test × pair has one value a cell, whatever number of methods."""
+    base = {"dataset": "d", "language": "th", "variant": "all", "protocol": "p", "clean": False, "effect_size": 0.5}
+    base |= dict.fromkeys(("ci_low", "ci_high", "p_two_sided", "q_value"), 0.1) | {"significant_q": False, "flags": ""}
+    models = (("one", "multilingual"), ("monsoon-nlp/bert-base-thai", "monolingual"))
+    rows = [
+        base | {"model": model, "kind": kind, "method": code, "test": test}
+        for model, kind in models
+        for code in ("M1", "M5")
+        for test in ("weat1", "weat2")
+    ]
+    pairs = compare.against(pd.DataFrame(rows))
+    assert sorted(set(pairs["pair_label"])) == ["Thai: bert-base-thai, M1", "Thai: bert-base-thai, M5"]
+    assert len(pairs) == 4 and not pairs.duplicated(["test_label", "pair_label"]).any()

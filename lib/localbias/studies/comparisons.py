@@ -174,7 +174,7 @@ def _paired(vectors: _Vectors, pair: dict, level: float, n_resamples: int, seed:
 def _of_model(languages, model: str, tests, methods: Sequence[str], settings: dict) -> pd.DataFrame:
     """The model's results by those of the methods that it has."""
     has = Encoder(model, progress=False).methods
-    return run_weat(languages, tests, [model], methods_of(methods, has, model, alone=False), **settings)
+    return run_weat(languages, tests, model, methods_of(methods, has, model, alone=False), **settings)
 
 
 def _with_own_model(languages: Sequence[str] | str) -> list[str]:

@@ -189,7 +189,7 @@ def against(results: pd.DataFrame) -> pd.DataFrame:
     -------
     pandas.DataFrame
         As :func:`labelled` :func:`side_by_side`, with ``other_title``, the other's ``method``, the multilingual
-        model's ``method_one``, and ``pair_label`` ("Thai: bert-base-thai").
+        model's ``method_one``, and ``pair_label`` ("Thai: bert-base-thai", with the method where a model has several).
     """
     ours, parts = only(results, kind="multilingual"), []
     for (name, method), theirs in results[results["kind"] != "multilingual"].groupby(["model", "method"], sort=False):
@@ -204,7 +204,9 @@ def against(results: pd.DataFrame) -> pd.DataFrame:
             got=f"only {ours['model'].iloc[0]}",
         )
     pairs = labelled(together(*parts))
-    return pairs.assign(pair_label=pairs["language_name"].astype(str) + ": " + pairs["other_title"].astype(str))
+    label = pairs["language_name"].astype(str) + ": " + pairs["other_title"].astype(str)
+    several = pairs.groupby("other")["method"].nunique().max() > 1
+    return pairs.assign(pair_label=label + ", " + pairs["method"] if several else label)
 
 
 def attribute_pairs(results: pd.DataFrame, pairs: Sequence[Sequence[str]]) -> pd.DataFrame:
