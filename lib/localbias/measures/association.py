@@ -77,7 +77,7 @@ def unit_vectors(
         )
     _refuse_rows(~np.isfinite(vectors).all(axis=1), "vectors that are NaN or infinite", words, place)
     largest = np.abs(vectors).max(axis=1)
-    _refuse_rows(largest == 0, "vectors that are all zero have no direction", words, place)
+    _refuse_rows(~vectors.any(axis=1), "vectors that are all zero have no direction", words, place)
     vectors = vectors / largest[:, None]
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
@@ -110,17 +110,21 @@ def unit_sets(
     Each set needs ``least`` words, 2 unless told: one word has no spread and cannot be resampled.
     """
     words = words or {}
-    sets = [unit_vectors(v, r, words.get(r), where, least) for r, v in zip(ROLES, (x, y, a, b), strict=True)]
-    sizes = {role: rows.shape[1] for role, rows in zip(ROLES, sets, strict=True)}
+    x, y, a, b = (unit_vectors(v, r, words.get(r), where, least) for r, v in zip(ROLES, (x, y, a, b), strict=True))
+    _check_dimension({"X": x, "Y": y, "A": a, "B": b}, where)
+    return x, y, a, b
+
+
+def _check_dimension(sets: Mapping[str, np.ndarray], where: str = "") -> None:
+    sizes = {role: vectors.shape[1] for role, vectors in sets.items()}
     if len(set(sizes.values())) > 1:
         raise BadValues(
             "the sets' vectors differ in dimension",
-            expected="one dimension for X, Y, A and B",
-            got=", ".join(f"{r}: {n}" for r, n in sizes.items()),
+            expected=f"one dimension for {', '.join(sizes)}",
+            got=", ".join(f"{role}: {size}" for role, size in sizes.items()),
             where=where,
-            todo="encode all four sets with one model and one method",
+            todo="encode all sets with one model and one method",
         )
-    return tuple(sets)
 
 
 def associations(targets: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -148,18 +152,13 @@ def associations(targets: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarra
     array([ 1., -1.])
     """
     targets, a, b = (unit_vectors(v, r) for v, r in ((targets, "targets"), (a, "A"), (b, "B")))
-    if not targets.shape[1] == a.shape[1] == b.shape[1]:
-        raise BadValues(
-            "the sets' vectors differ in dimension",
-            expected="one dimension",
-            got=f"targets: {targets.shape[1]}, A: {a.shape[1]}, B: {b.shape[1]}",
-        )
+    _check_dimension({"targets": targets, "A": a, "B": b})
     return targets @ (a.mean(axis=0) - b.mean(axis=0))
 
 
 def _checked(association_x: np.ndarray, association_y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    both = tuple(np.asarray(v, dtype=np.float64) for v in (association_x, association_y))
-    for role, values in zip("XY", both, strict=True):
+    x, y = (np.asarray(v, dtype=np.float64) for v in (association_x, association_y))
+    for role, values in (("X", x), ("Y", y)):
         if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
             raise BadValues(
                 "associations that no result can be computed from",
@@ -167,7 +166,7 @@ def _checked(association_x: np.ndarray, association_y: np.ndarray) -> tuple[np.n
                 expected="finite numbers",
                 got=np.array2string(values, threshold=8),
             )
-    return both
+    return x, y
 
 
 def test_statistic(association_x: np.ndarray, association_y: np.ndarray) -> float:

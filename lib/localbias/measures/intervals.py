@@ -128,7 +128,9 @@ def _check_interval(level: float, n_resamples: int, seed: int, methods: Sequence
         )
 
 
-def _intervals(sides: Sequence[_Cosines], level: float, n_resamples: int, seed: int, methods: Sequence[str]):
+def _intervals(
+    sides: Sequence[_Cosines], level: float, n_resamples: int, seed: int, methods: Sequence[str]
+) -> dict[str, tuple[float, float]]:
     """Intervals of the last side's d, less the first's where there are two: one set of draws serves all."""
     draws = _last_less_first([side.draw(n_resamples, seed) for side in sides])
     draws = np.sort(draws[np.isfinite(draws)])  # a draw of one word over and over has no spread
@@ -138,7 +140,8 @@ def _intervals(sides: Sequence[_Cosines], level: float, n_resamples: int, seed: 
     left_out = [_last_less_first(sets) for sets in zip(*(side.left_out() for side in sides), strict=True)]
     plain = np.array([(1 - level) / 2, (1 + level) / 2])
     tails = {m: _bca_tails(plain, draws, observed, left_out) if m == "bca" else plain for m in methods}
-    return {m: tuple(float(end) for end in np.quantile(draws, tails[m])) for m in methods}
+    ends = {m: np.quantile(draws, tails[m]) for m in methods}
+    return {m: (float(low), float(high)) for m, (low, high) in ends.items()}
 
 
 def _last_less_first(values: Sequence):

@@ -61,7 +61,7 @@ def null_scores(
     if not total > 0:
         return np.full(draws, np.nan)
     scores = (1 - 2 * rng.integers(0, 2, (draws, len(d)))) @ d
-    if seeds:
+    if seeds and noise is not None:
         scores = scores + rng.normal(0.0, np.sqrt(max(noise.sum(), 0.0) / seeds), draws)
     return scores / total
 
@@ -146,7 +146,11 @@ def shrink(score: np.ndarray, variance: np.ndarray) -> Shrunken:
         mean = (w * score).sum() / w.sum()
         return (w * (score - mean) ** 2).sum() - (len(score) - 1)
 
-    tau2 = 0.0 if excess(0.0) <= 0 else float(optimize.brentq(excess, 0.0, 10 * np.var(score) + variance.max() + 1))
+    tau2 = (
+        0.0
+        if excess(0.0) <= 0
+        else optimize.root_scalar(excess, bracket=(0.0, 10 * np.var(score) + variance.max() + 1), method="brentq").root
+    )
     w = 1 / (variance + tau2)
     mean = (w * score).sum() / w.sum()
     weight = tau2 / (tau2 + variance)

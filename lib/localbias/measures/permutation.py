@@ -160,8 +160,8 @@ def exact_p(
     halves = _halves(whole)
     if max(_states(half) for half in halves) <= max_half:
         shares = _enumerate(halves, size, thresholds, n_splits)
-        exact = [_at_least_one(s, s, s, n_splits, i == 0) for i, s in enumerate(shares)]
-        return PermutationP(*exact, n_splits, "enumeration")
+        at_least, above = (_at_least_one(s, s, s, n_splits, i == 0) for i, s in enumerate(shares))
+        return PermutationP(at_least, above, n_splits, "enumeration")
     return _shift(whole, size, thresholds, n_splits, rtol, atol, max_cells)
 
 
@@ -305,7 +305,8 @@ class _Lattice:
         """Lattice sums from which a subset certainly, on average and possibly reaches the threshold."""
         rest = np.sort(self.rest)
         extremes = int(rest[:size].sum()), round(size * float(rest.mean())), int(rest[len(rest) - size :].sum())
-        return tuple(-((size * self.centre + extra - threshold) // self.step) for extra in extremes)
+        sure, mean, may = (-((size * self.centre + extra - threshold) // self.step) for extra in extremes)
+        return sure, mean, may
 
 
 def _bounded_p(lattice, size, thresholds, n_splits, rtol, atol) -> tuple[PermutationP, float, float]:

@@ -164,7 +164,8 @@ class AnswerStore:
         if not path.exists():
             return 0.0, 0.0
         times = pd.read_csv(path, names=["part", "wall", "cpu"]).drop_duplicates("part", keep="last")
-        return float(times["wall"].sum()), float(times["cpu"].sum())
+        wall, cpu = times[["wall", "cpu"]].to_numpy(float).sum(axis=0).tolist()
+        return wall, cpu
 
     def read(self, index: int) -> pd.DataFrame:
         """A stored part."""
@@ -201,8 +202,8 @@ def attach(prompts: pd.DataFrame, answers: pd.DataFrame) -> pd.DataFrame:
         raise BadTable(
             "prompts are in the table twice", expected=f"{' and '.join(keys)} unique", got=f"{twice} repeated"
         )
-    known = pd.MultiIndex.from_frame(prompts[keys])
-    given = pd.MultiIndex.from_frame(answers[keys])
+    known = pd.MultiIndex.from_frame(prompts.filter(items=keys))
+    given = pd.MultiIndex.from_frame(answers.filter(items=keys))
     stray = ~given.isin(known)
     if stray.any():
         raise BadTable(

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from tqdm import tqdm
@@ -62,8 +63,8 @@ DESIGN = (
 class Loaded:
     """A model ready to be asked, and what is to be said about it in results."""
 
-    tokenizer: object
-    model: object
+    tokenizer: Any
+    model: Any
     name: str
     revision: str = ""
     weights: str = "float32"
@@ -228,7 +229,7 @@ def answer_probabilities(
         **{f"draws.{k}": v for k, v in (draws or {}).items()},
     }
     answers = _run(job, shown, settings, folder, f"{ready.name}: {protocol}" if progress else None)
-    table = attach(shown[[c for c in DESIGN if c in shown]], answers)
+    table = attach(shown.filter(items=DESIGN), answers)
     return table.assign(**marks).sort_values(["prompt_id", "permutation"], ignore_index=True)
 
 

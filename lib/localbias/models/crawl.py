@@ -112,7 +112,7 @@ def _download(url: str, packed: Path, language: str) -> None:
             start = start if answer.status_code == requests.codes.partial_content else 0
             _receive(answer, part, start, language)
     except requests.HTTPError as problem:
-        status = problem.response.status_code
+        status = getattr(problem.response, "status_code", None)
         why = f"there is no such file (language {language!r})" if status in (403, 404) else f"answer {status}"
         raise _out_of_reach(url, why) from problem
     except requests.RequestException as problem:

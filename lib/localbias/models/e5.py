@@ -110,7 +110,8 @@ def read(content: bytes) -> Packed:
     """
     if content[:4] != b"E5S1" or struct.unpack_from("<I", content, 4) != (1,):
         raise ValueError(f"starts with {content[:8]!r}")
-    *sizes, epsilon, block = struct.unpack_from("<7ifi", content, 8)
+    names = list(Packed.__dataclass_fields__)[:8]
+    *sizes, block = struct.unpack_from("<7ifi", content, 8)
     if block != BLOCK:
         raise ValueError(f"blocks of {block}, not {BLOCK}")
     n_pieces, bos, eos, pad, unk, n_text = struct.unpack_from("<5iQ", content, 44)
@@ -124,7 +125,8 @@ def read(content: bytes) -> Packed:
     tensors = _tensors(content, at)
     specials = {"bos": bos, "eos": eos, "pad": pad, "unk": unk}
     pieces = list(zip(words, scores, strict=True))
-    return Packed(*sizes, epsilon, specials, pieces, characters, tensors, content)
+    known = dict(zip(names, sizes, strict=True))
+    return Packed(**known, specials=specials, pieces=pieces, characters=characters, tensors=tensors, content=content)
 
 
 def _characters(content: bytes, at: int) -> tuple[dict[str, str], int]:

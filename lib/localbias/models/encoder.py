@@ -383,7 +383,7 @@ def _mean(vectors: list[np.ndarray | None]) -> np.ndarray | None:
     there = [vector for vector in vectors if vector is not None]
     if len(there) < 2:
         return there[0] if there else None
-    return np.mean(there, axis=0, dtype=np.float64).astype(np.float32)
+    return np.asarray(np.mean(there, axis=0, dtype=np.float64), np.float32)
 
 
 def _stack(vectors: list[np.ndarray | None], dim: int) -> np.ndarray:

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from localbias.errors import reading
 
@@ -146,7 +147,8 @@ def _header(view) -> tuple[dict, dict[str, tuple[int, int]], int, int]:
     if view[:4] != b"GGUF" or struct.unpack_from("<I", view, 4)[0] not in (2, 3):
         raise ValueError("not a GGUF file of version 2 or 3")
     version, n_tensors, n_entries = struct.unpack_from("<IQQ", view, 4)
-    header, spans, at = {"GGUF.version": version, "GGUF.tensor_count": n_tensors}, {}, 24
+    header: dict[str, Any] = {"GGUF.version": version, "GGUF.tensor_count": n_tensors}
+    spans, at = {}, 24
     for _ in range(n_entries):
         start, (key, kind, at) = at, _key(view, at)
         header[key], at = _value(view, at, kind)

@@ -75,7 +75,7 @@ def commit(repo: str, revision: str | None = None, instead: str = "") -> str:
             got=", ".join(n for n in names if n.endswith((".bin", ".h5", ".msgpack", ".ot"))) or "no weights",
             todo=f"give a revision that has them, often {repo}@refs/pr/1, or save it as safetensors in a local folder",
         )
-    return found.sha
+    return found.sha or _cached(repo, revision, instead, "the hub names no commit")
 
 
 def folder(repo: str, sha: str) -> Path:

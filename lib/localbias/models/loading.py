@@ -90,7 +90,7 @@ def resolve(name: str) -> ModelInfo:
     name = os.fspath(name)
     known = MODELS.get(name)
     carried = packaged.find(name)
-    if carried:
+    if carried and known:
         return ModelInfo(name, known.kind, known.weights, carried.revision, "package", carried.form, carried.files)
     path = given_path(name)
     if os.path.isfile(path):  # False also for what can be no path

@@ -73,7 +73,7 @@ def bundles(sequences: Sequence[Sequence[int]], budget: int = BUDGET, share: boo
     """
     ordered = sorted(range(len(sequences)), key=lambda i: (list(sequences[i]), i))
     groups: list[list[int]] = []
-    used, previous = 0, None
+    used = previous = 0
     for i in ordered:
         fresh = len(sequences[i]) - (common_prefix(sequences[previous], sequences[i]) if groups else 0)
         if not groups or not share or used + fresh > budget:

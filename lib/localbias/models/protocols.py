@@ -89,7 +89,7 @@ def form(tokenizer: PreTrainedTokenizerBase) -> Form:
     """How words are read under ``in-context``, found by trying: a word alone, after a blank, and after another word."""
     ids, special, _ = encode_all(tokenizer, ["a"])["a"]
     adds = bool(special and special[0])
-    start = next((i for i in (tokenizer.bos_token_id, tokenizer.cls_token_id) if i is not None), None)
+    start = next((i for i in (tokenizer.bos_token_id, tokenizer.cls_token_id) if isinstance(i, int)), None)
     after = ids[0] if adds else start
     before = _before(tokenizer)
     said = [
@@ -227,7 +227,7 @@ def encode_all(tokenizer: PreTrainedTokenizerBase, texts: list[str]) -> Encoding
     texts = list(dict.fromkeys(texts))
     if not texts:
         return {}
-    encoded = tokenizer(texts, return_special_tokens_mask=True, return_offsets_mapping=tokenizer.is_fast)
+    encoded = tokenizer(texts, return_special_tokens_mask=True, return_offsets_mapping=bool(tokenizer.is_fast))
     ids, masks = encoded["input_ids"], encoded["special_tokens_mask"]
     whole = [[(0, len(text))] * len(some) for text, some in zip(texts, ids, strict=True)]
     return dict(zip(texts, zip(ids, masks, encoded.get("offset_mapping", whole), strict=True), strict=True))

@@ -28,6 +28,7 @@ class StaticVectors(Protocol):
 
     def look_up(self, word: str) -> tuple[np.ndarray | None, str]:
         """The word's vector, (dim,) float32, None when it has none; and why it is not the vocabulary's own, or ""."""
+        ...
 
 
 class FastText:
@@ -65,7 +66,7 @@ class FastText:
         """As :class:`StaticVectors`; a vector that is all zeros is fastText's way of having none."""
         listed = self._model.get_word_id(word) >= 0
         rows = [self._model.get_input_vector(int(row)) for row in self._model.get_subwords(word)[1]]
-        found = np.mean(rows, axis=0, dtype=np.float64).astype(np.float32) if rows else np.zeros(1)
+        found = np.asarray(np.mean(rows, axis=0, dtype=np.float64) if rows else np.zeros(1), np.float32)
         if not found.any():
             return None, NOT_LISTED
         return found, "" if listed else FROM_NGRAMS
