@@ -31,8 +31,7 @@ from localbias.errors import LocalBiasError, WrongHash
 from localbias.models.vector_cache import Entry, VectorCache
 from localbias.prompts import bbq, templates
 from localbias.prompts.generation import generate_prompts
-from localbias.studies.sampling import option_probabilities
-from localbias.studies.seeds import seed_scores
+from localbias.studies.seeds import option_probabilities, seed_scores
 from localbias.words.annotations import CATEGORIES
 from localbias.words.assemble import load_workbook
 from localbias.words.tidy import read_words_csv

@@ -14,11 +14,10 @@ from localbias.measures.null import attainable_level
 from localbias.prompts.generation import generate_prompts
 from localbias.prompts.inventory import subset
 from localbias.prompts.orders import reorder
-from localbias.studies import filbbq, lowest_scores, reference
-from localbias.studies.position import position_table, scores_by_order
+from localbias.studies import filbbq, reference, selection
 from localbias.studies.seeds import expected_scores, run_distribution, sweep
 from localbias.studies.selection import bias_profile, largest_by_chance
-from localbias.studies.variance import variance_shares
+from localbias.studies.variance import position_table, scores_by_order, variance_shares
 
 
 def noisy(templates=4, pairs=3, orders="published"):
@@ -60,32 +59,32 @@ def test_stereotypes_are_the_ones_asked_for_or_the_largest():
 
 def test_minus_one_by_chance():
     # a fair coin k times, fifty tries: by hand
-    table = lowest_scores.by_chance([1, 3], seeds=50).set_index("answers")
+    table = selection.by_chance([1, 3], seeds=50).set_index("answers")
     assert table.loc[3, "one_run"] == 1 / 8
     assert table.loc[3, "any_of_seeds"] == pytest.approx(1 - (7 / 8) ** 50)
-    k = lowest_scores.most_answers(50)
+    k = selection.most_answers(50)
     assert 1 - (1 - 0.5**k) ** 50 >= 0.5 > 1 - (1 - 0.5 ** (k + 1)) ** 50
 
 
 def test_minus_one_of_a_model_is_the_lowest_value_of_its_distribution():
     table = noisy(3, 1)
-    lowest = lowest_scores.lowest_possible(table, seeds=50)
+    lowest = selection.lowest_possible(table, seeds=50)
     for row in lowest.itertuples():
         law = run_distribution(table, row.category, row.template, row.condition)
         want = law.loc[np.isclose(law["value"], -1), "probability"].sum()
         assert row.one_run == pytest.approx(want, abs=1e-12)
         assert row.any_of_seeds == pytest.approx(1 - (1 - want) ** 50)
     never = made.with_probabilities(made.prompts(1, 1), 0.5, 0.0, 0.5)
-    assert (lowest_scores.lowest_possible(never)["one_run"] == 0).all()
+    assert (selection.lowest_possible(never)["one_run"] == 0).all()
 
 
 def test_minus_one_anywhere_and_in_small_templates():
     # a coin at every prompt: one run of k answers scores −1 with probability 2^−k, independently in each template
     small, large = made.prompts(2, 1), made.prompts(1, 4)
     large = large.assign(template="L", prompt_id=large["prompt_id"] + 100)
-    lowest = lowest_scores.lowest_possible(made.with_probabilities(pd.concat([small, large]), 0.5, 0.5, 0.0), seeds=2)
+    lowest = selection.lowest_possible(made.with_probabilities(pd.concat([small, large]), 0.5, 0.5, 0.0), seeds=2)
     any_of_two = {4: 1 - (1 - 2**-4) ** 2, 16: 1 - (1 - 2**-16) ** 2}
-    every = lowest_scores.anywhere(lowest, seeds=2)
+    every = selection.anywhere(lowest, seeds=2)
     for condition in ("ambig", "disambig"):
         row = every.loc[condition]
         assert row["templates"] == 3
@@ -93,7 +92,7 @@ def test_minus_one_anywhere_and_in_small_templates():
         assert row["points"] == pytest.approx(2 * (2 * 2**-4 + 2**-16))
     assert (lowest["score"] == 0).all()
     # fifty runs of four coins: 1 − (15/16)^50 = 0.960…; of sixteen: 50/65536 = 0.00076
-    fifty = lowest_scores.lowest_possible(made.with_probabilities(pd.concat([small, large]), 0.5, 0.5, 0.0), seeds=50)
+    fifty = selection.lowest_possible(made.with_probabilities(pd.concat([small, large]), 0.5, 0.5, 0.0), seeds=50)
     by_size = fifty.groupby("n")["any_of_seeds"].max()
     assert by_size[4] == pytest.approx(0.960, abs=5e-4) and by_size[16] == pytest.approx(50 / 65536, rel=1e-3)
 
@@ -255,7 +254,7 @@ def test_the_widest_answers_are_the_kept_ones_only_for_the_same_run(form, tmp_pa
 @pytest.mark.mirror
 def test_in_the_benchmark_chance_gives_minus_one_in_small_templates_only():
     table = reference.attach_reference()
-    lowest = lowest_scores.lowest_possible(table, 50, off_option="renormalise")
+    lowest = selection.lowest_possible(table, 50, off_option="renormalise")
     small = lowest[lowest["n"] == 4]
     assert small["template"].nunique() == 19 == 104 - lowest.loc[lowest["n"] > 6, "template"].nunique()
     # straight from the probabilities: four prompts, each counter-stereotypical or "unknown", not all "unknown"
@@ -266,7 +265,7 @@ def test_in_the_benchmark_chance_gives_minus_one_in_small_templates_only():
     counter, unknown = (p * (role == "counter")).sum(axis=1), (p * (role == "unknown")).sum(axis=1)
     once = np.prod(counter + unknown) - np.prod(unknown)
     assert lowest["template"][0] == "FILBBQ_12" and lowest["any_of_seeds"][0] == pytest.approx(1 - (1 - once) ** 50)
-    assert lowest_scores.anywhere(lowest, 50).loc["disambig", "any"] > 0.999
+    assert selection.anywhere(lowest, 50).loc["disambig", "any"] > 0.999
     assert lowest.loc[lowest["n"] > 4, "any_of_seeds"].max() < 0.01
 
 

@@ -6,8 +6,14 @@ import pytest
 from scipy import stats
 
 from localbias.errors import BadTable
-from localbias.studies.protocols import protocol_cosines, row_cosines
-from localbias.studies.ranking import beside_published, concordance, rank_correlation, ranking
+from localbias.studies.ranking import (
+    beside_published,
+    concordance,
+    protocol_cosines,
+    rank_correlation,
+    ranking,
+    row_cosines,
+)
 
 
 def rows(**languages):
@@ -72,16 +78,16 @@ def test_row_cosines_are_invariant_to_scale():
 @pytest.mark.model
 def test_protocols_agree_where_a_word_is_one_piece_and_differ_elsewhere(monkeypatch):
     """A word that WordPiece keeps whole is fed as itself by both protocols: cosine 1."""
-    from localbias.studies import protocols
+    from localbias.studies import ranking
     from localbias.words.lexicon import WordSets
 
     def made(*words):
         return lambda *_: WordSets(list(words), [], [], [])
 
-    monkeypatch.setattr(protocols, "resolve_dataset", lambda d: d)
-    monkeypatch.setattr(protocols, "load_words", made("flower", "love", "war"))
+    monkeypatch.setattr(ranking, "resolve_dataset", lambda d: d)
+    monkeypatch.setattr(ranking, "load_words", made("flower", "love", "war"))
     whole = protocol_cosines(["en"], ["weat1"], "all-minilm-l6-v2", ("M1", "M5", "M8"), progress=False)
-    monkeypatch.setattr(protocols, "load_words", made("hydrangea", "caterpillar", "xylophone"))
+    monkeypatch.setattr(ranking, "load_words", made("hydrangea", "caterpillar", "xylophone"))
     cut = protocol_cosines(["en"], ["weat1"], "all-minilm-l6-v2", ("M1", "M5", "M8"), progress=False)
     assert whole.mean_cosine.tolist() == pytest.approx([1, 1, 1], abs=1e-5) and (whole.alike == 1).all()
     assert (cut.mean_cosine < 0.95).all()

@@ -11,13 +11,14 @@ import filbbq_made as made
 from localbias.errors import BadTable, BadValues
 from localbias.measures import seeds as m
 from localbias.models.logits import TOP, summarise_logits
-from localbias.studies.sampling import TOP_P_ERROR, option_probabilities
 from localbias.studies.scores import score_answers
 from localbias.studies.seeds import (
+    TOP_P_ERROR,
     by_role,
     draw,
     draw_answers,
     expected_scores,
+    option_probabilities,
     run_distribution,
     seed_scores,
     seeds_needed,

@@ -10,10 +10,19 @@ from localbias.errors import BadTable, BadValues, UnknownName
 from localbias.measures.null import attainable_level, null_scores, pair_variance, shrink, sign_flip_p, sign_patterns
 from localbias.measures.seeds import moments
 from localbias.prompts.orders import reorder
-from localbias.studies.position import order_balance, position_table, preferences, scores_by_order
 from localbias.studies.seeds import by_role, expected_scores
 from localbias.studies.selection import bias_profile, largest_by_chance
-from localbias.studies.variance import SEED, SOURCES, bootstrap_intervals, pair_sums, variance_shares
+from localbias.studies.variance import (
+    SEED,
+    SOURCES,
+    bootstrap_intervals,
+    order_balance,
+    pair_sums,
+    position_table,
+    preferences,
+    scores_by_order,
+    variance_shares,
+)
 
 
 def noisy(templates=4, pairs=6, seed=0, orders="published"):

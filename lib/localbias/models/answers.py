@@ -1,7 +1,7 @@
 """From a model to answer probabilities: the front door of answering.
 
 :func:`answer_probabilities` asks every prompt once and keeps what it learned; seeds, temperatures and
-top-p then cost nothing more (:mod:`localbias.studies.seeds`, :mod:`localbias.studies.sampling`).
+top-p then cost nothing more (:mod:`localbias.studies.seeds`, :mod:`localbias.studies.seeds`).
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ def answer_probabilities(
     -------
     DataFrame, one row per prompt × order, sorted by prompt_id, permutation
         The design columns of the prompts (as shown); p0, p1, p2 (not renormalised) and p_neither;
-        logp0 … logp2; the columns that :mod:`localbias.studies.sampling` needs; n_tokens; model,
+        logp0 … logp2; the columns that :mod:`localbias.studies.seeds` needs; n_tokens; model,
         revision, weights, protocol, prompt_form, cue, reuse.
 
     Raises

@@ -8,8 +8,7 @@ import pandas as pd
 from localbias.errors import BadValues
 from localbias.measures.seeds import EXACT_LIMIT
 from localbias.studies import profiles
-from localbias.studies.sampling import check_probabilities
-from localbias.studies.seeds import run_distribution, seed_scores, standard_error_by_seeds
+from localbias.studies.seeds import check_probabilities, run_distribution, seed_scores, standard_error_by_seeds
 from localbias.studies.variance import FEWEST
 
 CONTEXTS = {"ambig": "ambiguous (s_amb)", "disambig": "disambiguated (s_dis)"}

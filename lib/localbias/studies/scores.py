@@ -140,20 +140,33 @@ def score_answers(answers: pd.DataFrame, levels=("template", "category", "overal
     roles, given = role_codes(answers), check_answers(answers)
     chosen = np.where(given < 0, NEITHER, roles[np.arange(len(given)), np.clip(given, 0, 2)])
     right = given == answers["label"].to_numpy()
-    parts = [_score_level(answers, chosen, right, level) for level in levels]
-    return pd.concat(parts, ignore_index=True)
+    return score_runs(answers, chosen[:, None], right[:, None], levels).drop(columns="seed")
 
 
-def _score_level(prompts, chosen, right, level):
-    table, codes = grouped(prompts, level)
-    counts = tally(chosen[:, None], codes, len(table))[:, :, 0]
-    table["n"] = counts.sum(axis=0)
-    for name, values in zip(COUNTS, counts, strict=True):
-        table[name] = values
-    n_right = np.bincount(codes, weights=right, minlength=len(table))
-    parsed = (table["n"] - table["n_unparsed"]).to_numpy()
-    table["accuracy"] = np.divide(n_right, parsed, out=np.full(len(table), np.nan), where=parsed > 0)
-    return add_scores(table)
+def score_runs(prompts: pd.DataFrame, outcomes: np.ndarray, right: np.ndarray, levels, first_seed: int = 0):
+    """As :func:`score_answers`, of many runs at once: one row per group × context × ``seed``.
+
+    Parameters
+    ----------
+    prompts : DataFrame with category, template, condition
+    outcomes : (n, runs) ints, 0 biased, 1 counter, 2 unknown, 3 unparsed
+    right : (n, runs) bools
+    levels : any of "template", "category", "overall"
+    first_seed : the first run's ``seed``
+    """
+    runs, tables = outcomes.shape[1], []
+    for level in levels:
+        keys, codes = grouped(prompts, level)
+        counts = tally(outcomes, codes, len(keys))
+        table = keys.loc[keys.index.repeat(runs)].reset_index(drop=True)
+        table["seed"] = np.tile(np.arange(first_seed, first_seed + runs), len(keys))
+        table["n"] = counts.sum(axis=0).ravel()
+        table[list(COUNTS)] = counts.reshape(len(COUNTS), -1).T
+        n_right = tally(np.where(right, 0, 1), codes, len(keys))[0].ravel()
+        parsed = (table["n"] - table["n_unparsed"]).to_numpy()
+        table["accuracy"] = np.divide(n_right, parsed, out=np.full(len(table), np.nan), where=parsed > 0)
+        tables.append(add_scores(table))
+    return pd.concat(tables, ignore_index=True)
 
 
 POLICIES = ("biased", "counter", "unknown", "correct")
