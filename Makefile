@@ -21,8 +21,8 @@ book: $(BIN)/.ready  ## set up, run the notebooks that are out of date, build th
 test: $(BIN)/.ready  ## set up, run all tests (TESTS=path or options: some of them)
 	@$(CHECK) $(TESTS)
 
-test-fast: $(BIN)/.ready  ## set up, run the tests that need no model, no book and no browser
-	@$(CHECK) -m "not model and not book and not browser" $(TESTS)
+test-fast: $(BIN)/.ready  ## set up, run the quick tests (no model, no book, no browser)
+	@$(CHECK) -m "not model and not book and not browser and not slow" $(TESTS)
 
 lab: $(BIN)/.ready  ## open JupyterLab with the book's kernel
 	@$(BIN)/jupyter lab --notebook-dir=. --LabApp.default_url=/lab/tree/notebooks

@@ -14,8 +14,9 @@ forgotten mark fails. Where no folder with them is set, marked tests are skipped
 shared by its processes: read them. `own_book` is a copy of the first, for the tests of one file to change.
 `built_site` is the html folder of a whole book.
 
-**Marks**: `model` loads a packaged model, `book` runs whole notebooks, `browser` opens Chromium; `make test-fast`
-leaves all three out. Files run side by side, the tests of one file in one process, in their order.
+**Marks**: `model` loads a packaged model, `book` runs whole notebooks, `browser` opens Chromium, `slow` takes more
+than some five seconds for another reason; `make test-fast` leaves all four out. Files run side by
+side, the tests of one file in one process, in their order.
 """
 
 import os

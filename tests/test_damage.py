@@ -67,6 +67,7 @@ def equal(want):
     return lambda got: pd.testing.assert_frame_equal(got, want)
 
 
+@pytest.mark.slow
 def test_kept_answers(tmp_path):
     keys = [[f"{i}:012" for i in range(part * 20, part * 20 + 20)] for part in range(3)]
 
@@ -80,6 +81,7 @@ def test_kept_answers(tmp_path):
     survive(tmp_path / "run", answers, equal(answers()), 400, remade=True)
 
 
+@pytest.mark.slow
 def test_cells_of_workbooks(tmp_path, monkeypatch):
     cells = pd.DataFrame({"tab": [1, 1], "row": [2, 3], "text": ["aster", "rosa"]})
     monkeypatch.setenv("LOCALBIAS_CACHE", str(tmp_path))
@@ -93,6 +95,7 @@ def test_cells_of_workbooks(tmp_path, monkeypatch):
     survive(tmp_path / "annotations", read, equal(read()), 250, remade=True)
 
 
+@pytest.mark.slow
 def test_converted_models(tmp_path, monkeypatch):
     monkeypatch.setenv("LOCALBIAS_CACHE", str(tmp_path))
     content = {"config.json": b'{"layers": 12}', "model.safetensors": bytes(range(256)) * 4}

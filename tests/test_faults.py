@@ -191,6 +191,7 @@ def run_quickly(book, monkeypatch):
     return run
 
 
+@pytest.mark.slow
 def test_a_run_killed_at_any_step_leaves_the_old_page_or_the_new_one(book, run_quickly):
     results = book / "data/results"
     run_quickly(5)
@@ -212,6 +213,7 @@ def test_a_run_killed_at_any_step_leaves_the_old_page_or_the_new_one(book, run_q
     assert left == sorted(left) and set(left) == {3, 5}  # old up to the rename, new from then on
 
 
+@pytest.mark.slow
 def test_a_first_run_killed_at_any_step_leaves_nothing_or_the_whole_page(book, run_quickly):
     folder = book / "data/results" / STEM
     for step in range(1, 200):
@@ -287,6 +289,7 @@ def fake_jupyter_book(root, folder, flags):
         (html / name).write_text(page)
 
 
+@pytest.mark.slow
 def test_a_site_killed_at_any_step_leaves_the_old_site_or_the_new_one(book, run_quickly, monkeypatch):
     from localbias.book import site
 
@@ -715,6 +718,7 @@ def test_the_site_holds_what_its_pages_link_to_and_nothing_else(built):
 # --- what is kept in the cache -------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_answering_killed_at_any_step_goes_on_to_the_same_bytes(tmp_path, monkeypatch):
     """FilBBQ's answers are kept part by part; a part is whole or not there, and a resumed run asks the rest."""
     from localbias.models import answer_jobs
@@ -747,6 +751,7 @@ def test_answering_killed_at_any_step_goes_on_to_the_same_bytes(tmp_path, monkey
     assert step > 10 and not killed
 
 
+@pytest.mark.slow
 def test_a_conversion_killed_at_any_step_is_made_anew(tmp_path, monkeypatch):
     from localbias.models.conversion import converted
 

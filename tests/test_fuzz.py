@@ -14,6 +14,7 @@ fuzz = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(fuzz)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", fuzz.KINDS)
 def test_malformed_inputs_are_refused_by_name(kind):
     """Another seed than the table's, so that each run adds to what the table says."""

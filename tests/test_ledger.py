@@ -118,6 +118,7 @@ def book():
     return ledger.build(run={})
 
 
+@pytest.mark.slow
 @pytest.mark.mirror
 def test_no_verdict_changes_without_its_reviewed_row(book):
     """A changed verdict must be looked at: change data/reference/ledger_expected.csv only after reading why."""
@@ -129,6 +130,7 @@ def test_no_verdict_changes_without_its_reviewed_row(book):
     assert not changed.any(), held[changed].join(reviewed[changed], rsuffix="_reviewed").to_string()
 
 
+@pytest.mark.slow
 @pytest.mark.mirror
 def test_the_committed_ledger_is_the_one_that_the_files_give(book, tmp_path):
     file = tmp_path / "ledger.csv"
@@ -137,12 +139,14 @@ def test_the_committed_ledger_is_the_one_that_the_files_give(book, tmp_path):
     assert file.read_bytes() == (files.project_root() / b.REFERENCE).read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.mirror
 def test_the_counts_are_of_the_papers_claims_alone(book):
     assert sum(book.counts.values()) == len(book.table) == 111
     assert set(book.table.paper) == {"WEATHub", "FilBBQ"} and set(book.questions.paper) == {"our question"}
 
 
+@pytest.mark.slow
 @pytest.mark.mirror
 def test_claims_recounted_by_hand(book):
     """Figures of four rows from the published tables by plain counting, without the ledger."""
@@ -172,6 +176,7 @@ def test_claims_recounted_by_hand(book):
     assert f"d, six Indian languages: holds in part (larger in {ahead.sum()} of 6" in row.figure["W54"]
 
 
+@pytest.mark.slow
 @pytest.mark.mirror
 def test_one_changed_cell_changes_its_rows(monkeypatch):
     """A published cell on a copy: Thai weat1 of the monolingual model (Table 5) loses its sign."""
@@ -189,6 +194,7 @@ def test_one_changed_cell_changes_its_rows(monkeypatch):
     assert row.verdict["W80"] == "holds in part" and row.figure["W80"].startswith("33 of 34")
 
 
+@pytest.mark.slow
 @pytest.mark.mirror
 def test_table_4_leaves_five_significant_cells_out(book):
     """The five by hand from the result files: bn weat24, weat26; pa weat19; te weat16, weat20."""
@@ -199,6 +205,7 @@ def test_table_4_leaves_five_significant_cells_out(book):
     assert "te weat16 0.93 (0.032)" in figure and "te weat20 -0.78 (0.957)" in figure
 
 
+@pytest.mark.slow
 @pytest.mark.mirror
 def test_flagged_cells_are_left_out_of_the_second_verdict(book):
     row = book.table.set_index("id").loc["W42"]  # XLM-R's Chinese file is DistilmBERT's
@@ -207,6 +214,7 @@ def test_flagged_cells_are_left_out_of_the_second_verdict(book):
     assert (out.verdict == out.verdict_unflagged).all()
 
 
+@pytest.mark.slow
 @pytest.mark.mirror
 def test_other_choices_change_some_verdicts_and_not_the_first_column():
     other = ledger.switched(S, {"as set": {}, "two-sided 5 %": {"rule": "two-sided"}})
@@ -316,6 +324,7 @@ def test_evidence_says_what_its_marks_rest_on_where_numbers_are_missing_or_avera
     assert "nan" not in html and ">✗<" in html and ">(0.010) ✓<" in html
 
 
+@pytest.mark.slow
 @pytest.mark.mirror
 def test_all_rows_weigh_less_than_half_a_megabyte(book):
     assert len(view.ledger_html(book.table, book.evidence)) < 500_000
@@ -379,6 +388,7 @@ def test_every_figure_of_the_paper_has_its_table(monkeypatch):
     assert len(shown) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.mirror
 @pytest.mark.parametrize("key", ["W17", "W21", "W26", "W54", "W70", "W73", "F19"])
 def test_each_leading_claim_has_a_picture(book, key):

@@ -55,6 +55,7 @@ def test_void_lists_pass_as_beyond_chance_in_at_most_one_of_twenty(made):
     assert np.mean([support == "beyond chance" for support in found]) <= 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.mirror
 def test_lists_that_share_no_more_than_guessers_do_are_not_beyond_chance():
     table = filbbq.TABLES["filbbq_overlaps"]()

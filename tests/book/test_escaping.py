@@ -137,11 +137,13 @@ def visible(document) -> str:
     return " ".join(document.get_text().translate(str.maketrans("“”‘’", "\"\"''")).split())
 
 
+@pytest.mark.book
 def test_no_hostile_value_comes_to_life_in_the_built_site(hostile_site):
     for path, document in documents(hostile_site):
         assert live(document) == [], path.name
 
 
+@pytest.mark.book
 def test_every_hostile_value_is_shown_as_it_stands(hostile_site):
     """The place's own text, whole, in the page that shows it: nothing was read as markup, nothing was dropped."""
     text = " ".join(visible(document) for _, document in documents(hostile_site))
@@ -154,6 +156,7 @@ def test_every_hostile_value_is_shown_as_it_stands(hostile_site):
         assert json.dumps(hostile(place), ensure_ascii=False)[1:-1] in text, place
 
 
+@pytest.mark.book
 def test_the_start_page_repeats_the_finding_as_text(hostile_site):
     _, start = next(documents(hostile_site))
     assert hostile("finding") in visible(start)
@@ -185,6 +188,7 @@ def test_a_literal_is_one_paragraph_of_its_own_text(attack):
         assert [(t.type, t.content) for t in span.children] == [("code_inline", " ".join(attack.split()))]
 
 
+@pytest.mark.book
 @pytest.mark.browser
 def test_nothing_runs_in_a_browser_and_live_charts_stay_text(hostile_site, browser):  # noqa: F811
     """Every script an attack would call is there to be called; the drawn charts and their tooltips are searched too."""

@@ -92,6 +92,7 @@ def page_of(number, dataset, **more):
         return text, html, {path.stem: pd.read_csv(path) for path in sorted(run.results.glob("*.csv"))}
 
 
+@pytest.mark.book
 @pytest.mark.parametrize(("number", "case"), list(product(PARAMETERS, CASES)))
 def test_every_notebook_runs_on_a_list_of_ones_own(here, number, case):
     language, test = CASES[case]
@@ -112,6 +113,7 @@ def test_every_notebook_runs_on_a_list_of_ones_own(here, number, case):
         assert all(word in html for words in WORDS[language] for word in words.split())
 
 
+@pytest.mark.book
 def test_clean_and_interval_are_switches_of_a_page(here, book):
     """One word twice in X, one in both A and B: by hand 5 + 4 + 4 + 4 words are given, 4 + 4 + 3 + 3 left."""
     more = [("is", "weat1", "X", "rós"), ("is", "weat1", "B", "friður")]

@@ -167,6 +167,7 @@ def test_command_line_refuses_unknown_names(book, args):
     assert result.exit_code == 1 and "UnknownName" in result.output and "Traceback" not in result.output
 
 
+@pytest.mark.book
 def test_snakemake_keeps_the_last_good_page_and_goes_on(book, monkeypatch):
     """A page that has been good stays when its notebook breaks; the others run; the exit status is not 0."""
     from localbias.book.workflow import snakemake

@@ -433,6 +433,7 @@ def small_parts(folder):
     answer_probabilities(made.prompts(3, 4), made.tiny(), form=OWN, budget=200, folder=folder, progress=False)
 
 
+@pytest.mark.slow
 def test_killed_and_resumed_ends_with_the_same_bytes(tmp_path, monkeypatch):
     monkeypatch.setattr(answer_jobs, "PART", 8)
     threads = torch.get_num_threads()

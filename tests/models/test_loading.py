@@ -36,6 +36,7 @@ def python(code, **environment):
     return done.stdout
 
 
+@pytest.mark.slow
 def test_a_hub_out_of_reach_is_named_soon(tmp_path):
     code = """
         from localbias.models.encoder import Encoder
@@ -54,6 +55,7 @@ def test_a_hub_out_of_reach_is_named_soon(tmp_path):
     assert time.monotonic() - start < 120
 
 
+@pytest.mark.slow
 def test_a_cached_hub_model_works_without_the_hub(tmp_path):
     commit = "0123456789abcdef0123456789abcdef01234567"
     repo = tmp_path / "hub" / "models--someone--tiny"

@@ -209,6 +209,7 @@ def test_a_cache_that_cannot_be_written_is_announced(tmp_path):
         assert not np.isnan(encoder.encode(["bee"], ["M5"], "en")["M5"]).any()
 
 
+@pytest.mark.slow
 def test_what_is_no_vector_is_made_anew_and_a_spoilt_schema_too(tmp_path):
     """A row whose vector is a text, with the checksum that its bytes would have; a schema page with a flipped bit."""
     import sqlite3

@@ -10,7 +10,7 @@ from localbias.registry import LANGUAGES
 from localbias.words import rebuild
 from localbias.words.tidy import words_schema
 
-pytestmark = pytest.mark.mirror
+pytestmark = [pytest.mark.mirror, pytest.mark.slow]
 
 
 def test_how_many_files_the_rules_give():

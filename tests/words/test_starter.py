@@ -298,6 +298,7 @@ def test_mistranslations_hold_the_three_that_dictionaries_settle(mistranslations
     assert known <= set(rows[["language", "english", "word"]].itertuples(index=False, name=None))
 
 
+@pytest.mark.slow
 @pytest.mark.mirror
 def test_mistranslated_words_stand_beside_their_english_in_the_sheets(mistranslations, mirror):
     beside = {}
