@@ -264,6 +264,8 @@ KINDS = {
 }
 
 
+BATCH = 1_000
+"""Inputs drawn from one seed; the next batch takes the next seed (hypothesis slows down as it remembers its draws)."""
 COLUMNS = ("tried", "accepted", "refused by name", "raw errors", "seed")
 
 
@@ -274,9 +276,6 @@ def tried(kind: str, n: int, seed_number: int) -> tuple[dict, Counter]:
         warnings.simplefilter("ignore")
         read = KINDS[kind](Path(folder))
 
-        @seed(seed_number)
-        @settings(max_examples=n, database=None, deadline=None, suppress_health_check=list(HealthCheck))
-        @given(st.data())
         def one(data):
             try:
                 read(data.draw)
@@ -286,7 +285,14 @@ def tried(kind: str, n: int, seed_number: int) -> tuple[dict, Counter]:
             except Exception as problem:
                 raw[described(problem)] += 1
 
-        one()
+        for batch, start in enumerate(range(0, n, BATCH)):
+            limits = settings(
+                max_examples=min(BATCH, n - start),
+                database=None,
+                deadline=None,
+                suppress_health_check=list(HealthCheck),
+            )
+            seed(seed_number + batch)(limits(given(st.data())(one)))()
     n_raw = sum(raw.values())
     counts["tried"] = counts["accepted"] + counts["refused by name"] + n_raw
     counts |= {"raw errors": n_raw, "seed": seed_number}
