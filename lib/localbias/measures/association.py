@@ -75,16 +75,15 @@ def unit_vectors(
             where=place,
             todo="take a test with more words, or a model that knows them",
         )
-    _refuse_rows(~np.isfinite(vectors).all(axis=1), "vectors that are NaN or infinite", words, place)
+    _refuse_rows(np.flatnonzero(~np.isfinite(vectors).all(axis=1)), "vectors that are NaN or infinite", words, place)
     largest = np.abs(vectors).max(axis=1)
-    _refuse_rows(~vectors.any(axis=1), "vectors that are all zero have no direction", words, place)
+    _refuse_rows(np.flatnonzero(~vectors.any(axis=1)), "vectors that are all zero have no direction", words, place)
     vectors = vectors / largest[:, None]
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
-def _refuse_rows(bad: np.ndarray, problem: str, words: Sequence[str] | None, place: str) -> None:
-    if bad.any():
-        rows = np.flatnonzero(bad)
+def _refuse_rows(rows: np.ndarray, problem: str, words: Sequence[str] | None, place: str) -> None:
+    if len(rows):
         named = [f"row {i}" + (f" {words[i]!r}" if words else "") for i in rows[:5]]
         more = f" and {len(rows) - 5} more" if len(rows) > 5 else ""
         raise BadValues(

@@ -146,11 +146,8 @@ def shrink(score: np.ndarray, variance: np.ndarray) -> Shrunken:
         mean = (w * score).sum() / w.sum()
         return (w * (score - mean) ** 2).sum() - (len(score) - 1)
 
-    tau2 = (
-        0.0
-        if excess(0.0) <= 0
-        else optimize.root_scalar(excess, bracket=(0.0, 10 * np.var(score) + variance.max() + 1), method="brentq").root
-    )
+    largest = 10 * np.var(score) + variance.max() + 1
+    tau2 = 0.0 if excess(0.0) <= 0 else optimize.root_scalar(excess, bracket=(0.0, largest), method="brentq").root
     w = 1 / (variance + tau2)
     mean = (w * score).sum() / w.sum()
     weight = tau2 / (tau2 + variance)

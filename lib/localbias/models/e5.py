@@ -12,6 +12,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -110,7 +111,6 @@ def read(content: bytes) -> Packed:
     """
     if content[:4] != b"E5S1" or struct.unpack_from("<I", content, 4) != (1,):
         raise ValueError(f"starts with {content[:8]!r}")
-    names = list(Packed.__dataclass_fields__)[:8]
     *sizes, block = struct.unpack_from("<7ifi", content, 8)
     if block != BLOCK:
         raise ValueError(f"blocks of {block}, not {BLOCK}")
@@ -125,7 +125,7 @@ def read(content: bytes) -> Packed:
     tensors = _tensors(content, at)
     specials = {"bos": bos, "eos": eos, "pad": pad, "unk": unk}
     pieces = list(zip(words, scores, strict=True))
-    known = dict(zip(names, sizes, strict=True))
+    known: dict[str, Any] = dict(zip(list(Packed.__dataclass_fields__)[:8], sizes, strict=True))
     return Packed(**known, specials=specials, pieces=pieces, characters=characters, tensors=tensors, content=content)
 
 
