@@ -1,7 +1,7 @@
 """From a model to answer probabilities: the front door of answering.
 
 :func:`answer_probabilities` asks every prompt once and keeps what it learned; seeds, temperatures and
-top-p then cost nothing more (:mod:`localbias.studies.seeds`, :mod:`localbias.studies.seeds`).
+top-p then cost nothing more (:mod:`localbias.studies.seeds`).
 """
 
 from __future__ import annotations
