@@ -7,6 +7,10 @@ import pandas as pd
 import pytest
 
 from localbias import files
+from localbias.errors import BadTable
+from localbias.prompts import cells
+from localbias.prompts.bbq import read_bbq
+from localbias.words.lexicon import read_sets_json
 
 PROJECT = Path(__file__).resolve().parent.parent
 SPEC = importlib.util.spec_from_file_location("fuzz", PROJECT / "benchmarks/fuzz.py")
@@ -52,3 +56,16 @@ def test_the_table_of_the_limits_page_has_every_kind_and_no_raw_error():
     assert set(table.index) == set(fuzz.KINDS) and (table["raw errors"] == 0).all()
     assert (table["accepted"] + table["refused by name"] == table["tried"]).all()
     assert "```{measured} data/reference/fuzz.csv" in (PROJECT / "book/limits.md").read_text(encoding="utf-8")
+
+
+def test_lists_in_lists_without_end_are_named(tmp_path):
+    # found by the ten thousand: the JSON reader gives up with a RecursionError
+    deep = "[" * 100_000
+    with pytest.raises(ValueError, match="not a JSON list"):
+        cells.string_list(deep)
+    (tmp_path / "deep.jsonl").write_text(deep + "\n")
+    with pytest.raises(BadTable, match="not JSON"):
+        read_bbq(tmp_path / "deep.jsonl")
+    (tmp_path / "deep.json").write_text(deep)
+    with pytest.raises(BadTable, match="layout"):
+        read_sets_json(tmp_path / "deep.json")

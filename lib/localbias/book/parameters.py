@@ -136,7 +136,7 @@ def from_text(notebook: Path, assignments: list[str]) -> dict[str, Any]:
 def _from_json_or_text(parameter: Parameter, text: str, notebook: str) -> Any:
     try:
         value = parameter.typed(json.loads(text), notebook)
-    except (json.JSONDecodeError, BadValues):
+    except (json.JSONDecodeError, RecursionError, BadValues):
         value = text
     return parameter.check(value, notebook)
 

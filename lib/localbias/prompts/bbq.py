@@ -255,12 +255,12 @@ def _json(line: str, file: Path, number: int) -> dict:
     where = f"{file.name}, line {number}"
     try:
         record = json.loads(line)
-    except json.JSONDecodeError as error:
+    except (json.JSONDecodeError, RecursionError) as error:
         raise BadTable(
             "a line is not JSON",
             where=where,
             expected="one prompt",
-            got=f"{line[:60]!r} ({error.msg})",
+            got=f"{line[:60]!r} ({error})",
             todo="one JSON object a line; a JSON array must be split",
         ) from error
     if not isinstance(record, dict):

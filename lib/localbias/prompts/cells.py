@@ -108,7 +108,7 @@ def string_list(text: str) -> tuple[str, ...]:
         return ()
     try:
         items = json.loads(text)
-    except json.JSONDecodeError as error:
+    except (json.JSONDecodeError, RecursionError) as error:
         raise ValueError("not a JSON list") from error
     if not isinstance(items, list) or not all(isinstance(item, str) and item.strip() for item in items):
         raise ValueError("not a list of strings")

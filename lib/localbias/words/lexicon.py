@@ -384,7 +384,7 @@ def read_sets_json(file: Path, path: str = "") -> dict[str, tuple[str, list[str]
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
         sets = {role: (content[key]["category"], content[key]["examples"]) for role, key in ROLE_KEYS.items()}
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise BadTable(
             "not a word-list file in WEATHub's layout",
             where=path or str(file),
